@@ -1,0 +1,1 @@
+export function x(): number { return 1; }
