@@ -1,0 +1,66 @@
+/**
+ * All environment switches, in one table. ENVIRONMENT.md is compared with it by a test, `--help` and `doctor` derive from it, and code
+ * reads the environment only through {@linkcode switchValue} and {@linkcode switchFlag}.
+ *
+ * @module
+ */
+
+/** One environment switch. */
+export interface Switch {
+  /** Name of the environment variable. */
+  readonly name: string;
+  /** What it does, in one sentence. */
+  readonly meaning: string;
+  /** What holds when it is not set, in words or as a value. */
+  readonly default: string;
+  /** Module (from the project's root) that acts on it. */
+  readonly where: string;
+}
+
+/** The table. Add a row here and in ENVIRONMENT.md. */
+export const SWITCHES = [
+  {
+    name: "ANYAGC_CORPUS",
+    meaning: "Folder with the corpus of captures and shaders that some tests read.",
+    default: "../shared/corpus",
+    where: "tests/support/corpus.ts",
+  },
+  {
+    name: "ANYAGC_DEBUG",
+    meaning: "1: errors of the launcher come with their stack.",
+    default: "0",
+    where: "src/cli/launcher.ts",
+  },
+  {
+    name: "ANYAGC_SPIRV_TOOLS_LIB",
+    meaning: "Path of the SPIRV-Tools shared library to load.",
+    default: "the one that `deno task setup` builds",
+    where: "ffi/spirv_tools.ts",
+  },
+  {
+    name: "ANYPS5_GPU",
+    meaning: "Vulkan device to use: a part of its name (any case), or its number in `doctor`.",
+    default: "the first device that qualifies, a GPU before a software device",
+    where: "src/gpu/device.ts",
+  },
+  {
+    name: "ANYPS5_REQUIRE_VULKAN",
+    meaning: "1: tests that need a Vulkan device fail instead of being ignored when there is none.",
+    default: "0",
+    where: "tests/support/vulkan.ts",
+  },
+] as const satisfies readonly Switch[];
+
+/** Name of a switch in the table. */
+export type SwitchName = typeof SWITCHES[number]["name"];
+
+/** The value of a switch, or undefined when it is not set or empty. */
+export function switchValue(name: SwitchName): string | undefined {
+  return Deno.env.get(name) || undefined;
+}
+
+/** True when a switch is set to anything but `0`, `false`, `no`, `off` or nothing. */
+export function switchFlag(name: SwitchName): boolean {
+  const value = switchValue(name);
+  return value !== undefined && !["0", "false", "no", "off"].includes(value.toLowerCase());
+}
