@@ -1,0 +1,108 @@
+/**
+ * What every loader produces and the driver runs: memory windows with contents, command streams, and what is known about the results.
+ * Plain data; nothing here depends on the format it came from.
+ */
+import type { ShaderSource } from "./shader_source.ts";
+
+/** The instruction set that the program's machine code is for. gfx1013 is the console's; gfx1030 is what public compilers emit for RDNA2. */
+export type Target = "gfx1013" | "gfx1030";
+
+/** A whole guest program. */
+export interface Program {
+  /** Short name for people and for file names of results. */
+  name: string;
+  /** The file it was read from, if any. */
+  sourceFile?: string;
+  /** Instruction set of all machine code in it. */
+  target: Target;
+  /** The memory it needs. Windows do not overlap. */
+  memory: ProgramMemory[];
+  /** What the guest submits, in order. */
+  submissions: ProgramSubmission[];
+  /** Bytes that must be in memory when everything has run. */
+  expectations: Expectation[];
+  /** Ranges that must still hold their initial contents when everything has run. */
+  untouched: UntouchedRange[];
+  /** A picture in memory worth writing to a file. */
+  frame?: Frame;
+  /** Shaders that the loader knows by name. The command streams stay the authority: this is for listing, and for preparing ahead of use. */
+  shaders: ProgramShader[];
+  /** What a reader of the results should know: contents that were not captured, values that were derived, assumptions. */
+  notes: string[];
+}
+
+/** One window of guest memory. */
+export interface ProgramMemory {
+  /** Name for messages. */
+  name: string;
+  /** First guest address: canonical, unsigned 64-bit, a multiple of 4 KiB. */
+  base: bigint;
+  /** Size in bytes, a multiple of 4 KiB. */
+  bytes: number;
+  /** Bits of `Permission`. */
+  permissions: number;
+  /** Initial contents; everything else is zero. Pieces do not overlap. */
+  contents: MemoryPiece[];
+}
+
+/** Initial bytes of a part of a window. */
+export interface MemoryPiece {
+  /** Byte offset from the window's base. */
+  offset: number;
+  data: Uint8Array;
+}
+
+/** One command buffer that the guest submits to a queue. */
+export interface ProgramSubmission {
+  /** 0 is the graphics queue (DCB), 0x20..0x57 are compute queues (ACB). */
+  queue: number;
+  /** The PM4 words. */
+  words: Uint32Array;
+  /** Byte offset of the first word in the source file, where the file holds them as bytes. */
+  fileOffset?: number;
+  /** Guest address of the words, when they lie in guest memory. */
+  address?: bigint;
+  /** Name for messages. */
+  label?: string;
+}
+
+/** What must be in memory at the end. */
+export interface Expectation {
+  address: bigint;
+  /** Expected bytes; repeated to fill `bytes` when that is larger. */
+  data: Uint8Array;
+  /** Bytes to compare. A multiple of `data.length`. */
+  bytes: number;
+  /** Why: where the value is known from. */
+  reason: string;
+}
+
+/** A range that nothing may change. */
+export interface UntouchedRange {
+  address: bigint;
+  bytes: number;
+  reason: string;
+}
+
+/** A picture in guest memory. */
+export interface Frame {
+  address: bigint;
+  /** Pixels. */
+  width: number;
+  /** Pixels. */
+  height: number;
+  /** Bytes from one row to the next; for a tiled picture, of the padded width. */
+  pitchBytes: number;
+  /** Order of the four bytes of a pixel. */
+  format: "rgba8" | "bgra8";
+  /** `linear`: rows in order. `64KB_R_X`: the console's tiled colour targets (swizzle mode 27, 4 bytes per pixel, 128x128 pixels per 64 KiB block). */
+  tiling: "linear" | "64KB_R_X";
+}
+
+/** A shader and, where it is known, the guest address of its code. */
+export interface ProgramShader {
+  name: string;
+  /** Guest address of the first instruction. */
+  address?: bigint;
+  source: ShaderSource;
+}
