@@ -1,0 +1,66 @@
+/**
+ * What a recompiled module and the host agree on: push constants and the context block. Units are bytes, little endian.
+ *
+ * A module has one entry point "main", no descriptor set, and one push constant block. All memory is reached by device address: guest
+ * addresses are translated through the window table of the context block. A failing access writes the fault record (first one wins),
+ * a failing read gives zeros, a failing write goes to the sink.
+ */
+
+/** Offsets in the push constant block (std430-like layout). */
+export const Push = {
+  /** u64 device address of the context block. */
+  Context: 0,
+  /** u32 x 3: number of threads in each axis (partial dispatches only; otherwise unread). */
+  ThreadLimit: 8,
+  /** u32 x 16: user data registers COMPUTE_USER_DATA_0... */
+  UserData: 32,
+  /** Size of the block. */
+  Bytes: 96,
+} as const;
+
+/** Offsets in the context block. */
+export const Context = {
+  /** The fault record, {@linkcode FaultRecord}. */
+  Fault: 0,
+  /** u32: number of entries of the window table. */
+  WindowCount: 32,
+  /** 64 zero bytes that failing or inactive reads read (never written). */
+  Zero: 64,
+  /** 64 bytes that failing or inactive writes write. */
+  Sink: 128,
+  /** The window table, sorted by begin, {@linkcode WindowEntry} each. */
+  Windows: 192,
+} as const;
+
+/** Offsets in an entry of the window table. */
+export const WindowEntry = {
+  /** u64: first guest address. */
+  Begin: 0,
+  /** u64: first guest address after the window; 0 stands for 2^64. */
+  End: 8,
+  /** u64: device address of the window's first byte minus `Begin` (wraps). */
+  Delta: 16,
+  /** u32: {@linkcode Access} bits that are allowed. */
+  Access: 24,
+  Bytes: 32,
+} as const;
+
+/** Access bits. */
+export const Access = { Read: 1, Write: 2, Execute: 4 } as const;
+
+/** Offsets in the fault record; 32 bytes. */
+export const FaultRecord = {
+  /** u32: 0 none, 1 recorded (set by compare-exchange, so that the first fault wins). */
+  State: 0,
+  /** u32: {@linkcode FaultReason}. */
+  Reason: 4,
+  /** u64: guest address. */
+  Address: 8,
+  /** u32: bytes of the access. */
+  Bytes: 16,
+  /** u32: byte offset of the instruction from the start of its program. */
+  Pc: 20,
+} as const;
+
+/** Why an access failed. */
+export const FaultReason = { Unmapped: 1, Permission: 2, Overflow: 3, Unaligned: 4 } as const;

@@ -1,0 +1,252 @@
+/**
+ * The recompiler's intermediate representation: value types and operations as one data table.
+ *
+ * A program is one linear stream of operations in SSA form (see ir.ts). Structured control flow is part of the stream, so every pass is
+ * a forward or backward scan. Values are what ONE lane sees: a scalar register's value is a value that all lanes of the wave agree on
+ * where the wave is converged.
+ */
+
+/** Types of values. U32 and F32 are the same 32 bits with a different tag; `BitcastU` / `BitcastF` change the tag and nothing else. */
+export const Type = { Void: 0, Bool: 1, U32: 2, F32: 3, U64: 4, F64: 5, V2: 6, V3: 7, V4: 8 } as const;
+/** One of the values of {@linkcode Type}; V2..V4 are vectors of U32. */
+export type Type = typeof Type[keyof typeof Type];
+/** Names for dumps. */
+export const TYPE_NAMES: readonly string[] = ["void", "bool", "u32", "f32", "u64", "f64", "v2", "v3", "v4"];
+
+/** Inputs that a program can ask for, operand `a` of `Input`. */
+export const InputKind = {
+  /** b = index of the user SGPR. U32 */
+  UserData: 0,
+  /** b = axis. U32 */
+  WorkgroupId: 1,
+  /** b = axis. U32 */
+  LocalId: 2,
+  /** Flat index of the invocation in its workgroup: x + y * sizeX + z * sizeX * sizeY. U32 */
+  LocalIndex: 3,
+  /** Lane number in the guest wave. U32 */
+  LaneId: 4,
+  /** Whether this lane exists and is inside the thread limits of a partial dispatch. Bool */
+  ThreadActive: 5,
+  /** Number of the guest wave within its workgroup. U32 */
+  WaveId: 6,
+} as const;
+
+/**
+ * Operand kinds, one letter per operand a, b, c, d: v = value id, i = immediate number, p = offset into `Ir.pool`, n = count.
+ * `result` "-" means that the result type is given by whoever appends the operation (bitwise phi-like operations).
+ */
+interface OpRow {
+  readonly name: string;
+  readonly result: Type | "-";
+  readonly operands: string;
+  /** Must not be removed, duplicated or moved across others of its kind. */
+  readonly effect?: boolean;
+  /** Part of the control structure. */
+  readonly structure?: boolean;
+  /** Reads other lanes: the wave must be converged here. */
+  readonly exchange?: boolean;
+  readonly commutes?: boolean;
+}
+
+const { Void, Bool, U32, F32, U64, F64 } = Type;
+const row = (name: string, result: Type | "-", operands: string, more: Partial<OpRow> = {}): OpRow => ({
+  name,
+  result,
+  operands,
+  ...more,
+});
+const structure = (name: string, operands = ""): OpRow => row(name, Void, operands, { structure: true });
+
+const ROWS = [
+  row("Nop", Void, ""),
+  // Constants are global: any position in the stream may use them, wherever they stand. a = the 32 bits; Bool: 0 or 1. U64/F64: a = low, b = high.
+  row("Const", "-", "ii"),
+  row("Undef", "-", ""),
+  row("Input", "-", "ii"),
+
+  // --- control structure (see ir.ts for the grammar) ---
+  structure("If", "vi"), // a = Bool condition, b = IfKind
+  structure("Else"),
+  structure("EndIf"),
+  row("Phi", "-", "vv"), // right after EndIf: a = value of the then arm, b = of the else arm
+  structure("Loop"),
+  row("LoopPhi", "-", "vv"), // right after Loop: a = initial value, b = value at the continue point
+  structure("Break"),
+  structure("Continue"),
+  structure("LoopCont"),
+  row("ContPhi", "-", "pn"), // right after LoopCont: one value per edge: every Continue in stream order, then the end of the body if it falls through
+  structure("EndLoop"),
+  row("BreakPhi", "-", "pn"), // right after EndLoop: one value per Break in stream order
+  structure("End"),
+
+  // --- 32-bit integer; shift amounts are already masked to 0..31 by whoever appends ---
+  row("IAdd", U32, "vv", { commutes: true }),
+  row("ISub", U32, "vv"),
+  row("IMul", U32, "vv", { commutes: true }),
+  row("UMulHi", U32, "vv", { commutes: true }),
+  row("SMulHi", U32, "vv", { commutes: true }),
+  row("And", U32, "vv", { commutes: true }),
+  row("Or", U32, "vv", { commutes: true }),
+  row("Xor", U32, "vv", { commutes: true }),
+  row("Not", U32, "v"),
+  row("Shl", U32, "vv"),
+  row("Shr", U32, "vv"),
+  row("Sar", U32, "vv"),
+  row("UMin", U32, "vv", { commutes: true }),
+  row("UMax", U32, "vv", { commutes: true }),
+  row("SMin", U32, "vv", { commutes: true }),
+  row("SMax", U32, "vv", { commutes: true }),
+  row("UBfe", U32, "vvv"), // value, offset 0..31, count 0..32 with offset + count <= 32
+  row("SBfe", U32, "vvv"),
+  row("BitCount", U32, "v"),
+  row("BitReverse", U32, "v"),
+  row("FindLsb", U32, "v"), // -1 when the value is 0
+  row("FindUMsb", U32, "v"), // bit number from the least significant bit, -1 when the value is 0
+  row("FindSMsb", U32, "v"), // highest bit that differs from the sign, -1 for 0 and -1
+
+  // --- comparisons ---
+  row("IEq", Bool, "vv", { commutes: true }),
+  row("INe", Bool, "vv", { commutes: true }),
+  row("ULt", Bool, "vv"),
+  row("ULe", Bool, "vv"),
+  row("SLt", Bool, "vv"),
+  row("SLe", Bool, "vv"),
+  row("FOrdEq", Bool, "vv", { commutes: true }), // operands F32 or F64, both of one type
+  row("FOrdNe", Bool, "vv", { commutes: true }),
+  row("FOrdLt", Bool, "vv"),
+  row("FOrdLe", Bool, "vv"),
+  row("FUnordEq", Bool, "vv", { commutes: true }),
+  row("FUnordNe", Bool, "vv", { commutes: true }),
+  row("FUnordLt", Bool, "vv"),
+  row("FUnordLe", Bool, "vv"),
+  row("FIsNan", Bool, "v"),
+  row("Ieq64", Bool, "vv", { commutes: true }),
+  row("Ult64", Bool, "vv"),
+  row("Slt64", Bool, "vv"),
+
+  // --- booleans ---
+  row("LAnd", Bool, "vv", { commutes: true }),
+  row("LOr", Bool, "vv", { commutes: true }),
+  row("LXor", Bool, "vv", { commutes: true }),
+  row("LNot", Bool, "v"),
+  row("Select", "-", "vvv"), // a = Bool, b = value if true, c = value if false; any type
+
+  // --- 32-bit float. The operands' denormals are as they come: FlushDenorm is explicit where MODE asks for it and the device cannot. ---
+  row("BitcastU", U32, "v"),
+  row("BitcastF", F32, "v"),
+  row("FAdd", F32, "vv", { commutes: true }),
+  row("FSub", F32, "vv"),
+  row("FMul", F32, "vv", { commutes: true }),
+  row("FFma", F32, "vvv"),
+  row("FMin", F32, "vv"), // IEEE 754-2008 minNum with -0 < +0; NaN operands give the other operand
+  row("FMax", F32, "vv"),
+  row("FNeg", F32, "v"),
+  row("FAbs", F32, "v"),
+  row("FFloor", F32, "v"),
+  row("FCeil", F32, "v"),
+  row("FTrunc", F32, "v"),
+  row("FRndne", F32, "v"),
+  row("FRcp", F32, "v"),
+  row("FRsq", F32, "v"),
+  row("FSqrt", F32, "v"),
+  row("FExp2", F32, "v"),
+  row("FLog2", F32, "v"),
+  row("FSin", F32, "v"), // argument in revolutions
+  row("FCos", F32, "v"),
+  row("FlushDenorm", F32, "v"), // a denormal becomes a zero of the same sign
+  row("CvtU2F", F32, "v"),
+  row("CvtS2F", F32, "v"),
+  row("CvtF2U", U32, "v"), // toward zero, clamped to 0..2^32-1, NaN gives 0
+  row("CvtF2S", U32, "v"), // toward zero, clamped, NaN gives 0
+  row("CvtF2H", U32, "v"), // to f16 bits, round to nearest even
+  row("CvtF2HRtz", U32, "v"),
+  row("CvtH2F", F32, "v"), // f16 bits in the low half
+
+  // --- 64-bit ---
+  row("Pack64", U64, "vv"), // low, high
+  row("Lo64", U32, "v"),
+  row("Hi64", U32, "v"),
+  row("IAdd64", U64, "vv", { commutes: true }),
+  row("ISub64", U64, "vv"),
+  row("IMul64", U64, "vv", { commutes: true }),
+  row("UMulWide", U64, "vv", { commutes: true }), // 32 x 32 -> 64
+  row("SMulWide", U64, "vv", { commutes: true }),
+  row("Shl64", U64, "vv"), // the amount is U32, 0..63
+  row("Shr64", U64, "vv"),
+  row("Sar64", U64, "vv"),
+  row("BitcastF64", F64, "v"),
+  row("BitcastU64", U64, "v"),
+
+  // --- vectors of U32 ---
+  row("Vec", "-", "vvvv"), // V2 uses a, b; V3 a, b, c
+  row("Extract", U32, "vi"),
+
+  // --- memory. Guest addresses are U64, LDS addresses U32 bytes. `active` is a Bool: an inactive access reads 0 / does nothing and never faults. ---
+  row("Load", "-", "vvi"), // address, active, MemoryWidth; U32 for up to 4 bytes (narrow ones extended), V2..V4 beyond
+  row("Store", Void, "vvvi", { effect: true }), // address, active, value, MemoryWidth
+  row("Atomic", U32, "vvvi", { effect: true }), // address, active, data (V2 for compare-swap: data, compare), AtomicKind
+  row("LdsLoad", "-", "vvi"),
+  row("LdsStore", Void, "vvvi", { effect: true }),
+  row("LdsAtomic", U32, "vvvi", { effect: true }),
+  row("Barrier", Void, "", { effect: true }),
+
+  // --- the wave ---
+  row("Any", Bool, "v", { exchange: true }), // true if the value is true in any lane of the wave
+  row("BallotLo", U32, "v", { exchange: true }), // lanes 0..31
+  row("BallotHi", U32, "v", { exchange: true }), // lanes 32..63
+  row("ReadLane", U32, "vv", { exchange: true }), // value, lane number (uniform)
+  row("ReadFirstLane", U32, "vv", { exchange: true }), // value, active: the lowest active lane, lane 0 when there is none
+  row("Shuffle", U32, "vv", { exchange: true }), // value, lane number (per lane)
+] as const satisfies readonly OpRow[];
+
+/** All rows; the index is the operation's number. */
+export const OPS: readonly OpRow[] = ROWS;
+
+/** Number of each operation by its name. */
+export const Op: { readonly [Name in (typeof ROWS)[number]["name"]]: number } = Object.fromEntries(
+  ROWS.map((r, i) => [r.name, i]),
+) as never;
+
+/** How an `If` came to be, operand `b`. */
+export const IfKind = {
+  /** Scalar condition: every lane of the wave takes the same arm. */
+  Scalar: 0,
+  /** Condition derived from EXEC or VCC as `Any(b)` of the wave (before the regions pass), skipping is an optimisation or a loop exit. */
+  Wave: 1,
+  /** Each lane follows its own condition. */
+  Lane: 2,
+  /** A structurizer guard. */
+  Guard: 3,
+} as const;
+
+/** Width of a memory access in bytes (1, 2, 4, 8, 12, 16), or-ed with modifiers. */
+export const MemoryWidth = {
+  BytesMask: 0x1f,
+  /** Sign-extend a 1- or 2-byte load. */
+  Signed: 0x20,
+  /** Coherent with other workgroups (GLC/DLC). */
+  Coherent: 0x40,
+} as const;
+
+/** Atomic operations, low 5 bits of operand `d`. */
+export const AtomicKind = {
+  Swap: 0,
+  CmpSwap: 1,
+  Add: 2,
+  Sub: 3,
+  SMin: 4,
+  UMin: 5,
+  SMax: 6,
+  UMax: 7,
+  And: 8,
+  Or: 9,
+  Xor: 10,
+  Inc: 11,
+  Dec: 12,
+  FMin: 13,
+  FMax: 14,
+  FAdd: 15,
+  Mask: 0x1f,
+  /** Or-ed in: a 64-bit operation (data V2, compare-swap V4; result V2). */
+  Wide: 0x20,
+} as const;

@@ -1,0 +1,92 @@
+import type { Target } from "../rdna/table.ts";
+
+/** What the recompiler must know of the device; plain data, part of the cache key. */
+export interface RecompilerDevice {
+  /** Lanes per host subgroup. */
+  subgroupSize: number;
+  /** maxComputeSharedMemorySize in bytes. */
+  sharedMemoryBytes: number;
+  /** shaderDenormFlushToZeroFloat32: execution mode DenormFlushToZero 32 may be declared. */
+  denormFlush32: boolean;
+  /** shaderDenormPreserveFloat32. */
+  denormPreserve32: boolean;
+  /** shaderSignedZeroInfNanPreserveFloat32. */
+  signedZeroInfNanPreserve32: boolean;
+  /** shaderRoundingModeRTEFloat32. */
+  roundRte32: boolean;
+  /** Without execution modes the device keeps f32 denormals (probed). */
+  keepsDenormals32: boolean;
+  /** GLSL Fma is one fused operation (probed). */
+  fusesFma32: boolean;
+  /** Optional types. */
+  int8: boolean;
+  int16: boolean;
+  float16: boolean;
+  float64: boolean;
+  /** Storage access of narrow types by device address. */
+  storage8: boolean;
+  storage16: boolean;
+  /** Int64 atomics on buffers. */
+  bufferInt64Atomics: boolean;
+  /** Int64 atomics on workgroup memory. */
+  sharedInt64Atomics: boolean;
+}
+
+/** A compute program to recompile. Everything here decides the output, and so is part of the key. */
+export interface RecompileRequest {
+  /** Machine code from the entry point on; may contain constants behind the code. */
+  code: Uint32Array;
+  /** Guest address of `code[0]` (for s_getpc_b64 and error reports). */
+  codeAddress: bigint;
+  /** Which GPU the code is for. */
+  target: Target;
+  /** Lanes per guest wave. */
+  waveSize: 32 | 64;
+  /** Threads per workgroup in x, y, z. */
+  workgroupSize: readonly [number, number, number];
+  /** Number of user SGPRs loaded into s0... */
+  userSgprCount: number;
+  /** Which workgroup ids are loaded after the user SGPRs (RSRC2 TGID_X/Y/Z_EN). */
+  workgroupIds: readonly [boolean, boolean, boolean];
+  /** RSRC2 TG_SIZE_EN. */
+  tgSize: boolean;
+  /** RSRC2 SCRATCH_EN. */
+  scratch: boolean;
+  /** Thread ids in VGPRs: 1 (x), 2 (x, y) or 3. */
+  threadIdCount: number;
+  /** LDS bytes of a workgroup. */
+  ldsBytes: number;
+  /** RSRC1 FLOAT_MODE (8 bits). */
+  floatMode: number;
+  /** RSRC1 IEEE_MODE. */
+  ieee: boolean;
+  /** RSRC1 DX10_CLAMP. */
+  dx10Clamp: boolean;
+  /** The dispatch gives its size in threads: lanes beyond the limit do not exist. */
+  partialThreads: boolean;
+  device: RecompilerDevice;
+  /**
+   * Image descriptors (T#, 8 words) that the driver resolved for the program's image instructions, by pc. Only the words' class bits decide the
+   * output: see `resources` of {@linkcode RecompileFront}.
+   */
+  imageDescriptors?: ReadonlyMap<number, Uint32Array>;
+}
+
+/** The result: a module and what the host must know to run it. */
+export interface Artifact {
+  /** SPIR-V 1.5 for Vulkan 1.2+, entry point "main". */
+  spirv: Uint32Array;
+  /** How guest lanes map to invocations. Only `laneless` and `spanned` exist so far. */
+  laneMode: "laneless" | "spanned";
+  /** Why that mode. */
+  laneModeReason: string;
+  /** LocalSize of the module. */
+  workgroupSize: readonly [number, number, number];
+  waveSize: 32 | 64;
+  /** Bytes of workgroup memory. */
+  sharedBytes: number;
+  /** Guest instructions that were recompiled. */
+  instructionCount: number;
+  /** Barriers that were added to keep the wave's lockstep on LDS. */
+  insertedBarriers: number;
+}
