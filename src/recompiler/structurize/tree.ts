@@ -19,14 +19,13 @@
  *
  * so every pass is one plain `for` loop with its own stack, however deep the nesting is.
  */
-import type { Condition } from "../cfg/cfg.ts";
 
 /** Token kinds. `a`, `b` are the token's operands (see {@linkcode Tree}). */
 export const Token = {
   /** The straight-line instructions of cfg block `a`, without its terminator. Each block appears at most once. */
   Block: 0,
   /**
-   * Opens an `if`; the then arm follows. `b` is the {@linkcode Condition}: for register conditions `a` is the cfg block whose terminator
+   * Opens an `if`; the then arm follows. `b` is the `Condition` (cfg.ts): for register conditions `a` is the cfg block whose terminator
    * decides (its Block token comes before, and nothing that changes the tested register lies between: only SetGuard tokens do);
    * for GuardSet / GuardClear `a` is the guard variable. The then arm is never empty; there is an Else only when the else arm is not empty.
    */
