@@ -115,7 +115,9 @@ export class GuestMemory {
     if (last !== undefined && (last.permissions & access) === access) {
       // A difference too large for a number's 53 bits still compares as outside.
       const offset = Number(address - last.base);
-      if (offset >= 0 && bytes >= 0 && offset + bytes <= last.byteLength && Number.isInteger(bytes)) return last;
+      if (offset >= 0 && offset < last.byteLength && bytes >= 0 && offset + bytes <= last.byteLength && Number.isInteger(bytes)) {
+        return last;
+      }
     }
     checkRange(address, bytes);
     const window = this.find(address);
