@@ -1,5 +1,5 @@
 import { HostError } from "../../errors.ts";
-import { ADDRESS_SPACE_END, isCanonical, PAGE_BYTES } from "./address.ts";
+import { ADDRESS_SPACE_END, isCanonical, joinAddress, PAGE_BYTES } from "./address.ts";
 import type { HostAllocator } from "./allocator.ts";
 import { GuestMemoryError } from "./fault.ts";
 import { MemoryWindow, Permission, permissionText, type WindowDescription, type WindowTableEntry } from "./window.ts";
@@ -115,7 +115,10 @@ export class GuestMemory {
     if (last !== undefined && (last.permissions & access) === access) {
       // A difference too large for a number's 53 bits still compares as outside.
       const offset = Number(address - last.base);
-      if (offset >= 0 && offset < last.byteLength && bytes >= 0 && offset + bytes <= last.byteLength && Number.isInteger(bytes)) {
+      if (
+        offset >= 0 && offset < last.byteLength && bytes >= 0 && offset + bytes <= last.byteLength &&
+        Number.isInteger(bytes)
+      ) {
         return last;
       }
     }
@@ -179,6 +182,50 @@ export class GuestMemory {
   writeU64(address: bigint, value: bigint): void {
     const window = this.#aligned(address, 8, 8, Permission.Write);
     window.data.setBigUint64(Number(address - window.base), BigInt.asUintN(64, value), true);
+  }
+
+  /**
+   * For hot loops that hold addresses as 32-bit halves: checks a range like {@linkcode require}, gives the byte offset in its window, and leaves the
+   * window in {@linkcode located}. No bigint is made unless the access is refused.
+   */
+  locate(lo: number, hi: number, bytes: number, access: number): number {
+    let window = this.#last;
+    let offset = window === undefined ? -1 : window.offsetOf(lo, hi);
+    if (window === undefined || offset < 0 || offset >= window.byteLength) {
+      window = undefined;
+      for (const each of this.#windows) {
+        offset = each.offsetOf(lo, hi);
+        if (offset >= 0 && offset < each.byteLength) {
+          window = each;
+          break;
+        }
+      }
+    }
+    if (window === undefined || offset + bytes > window.byteLength || (window.permissions & access) !== access) {
+      this.require(joinAddress(lo, hi), bytes, access);
+      throw new HostError("memory.locate", "guest memory disagrees with itself about a range");
+    }
+    this.#last = window;
+    return offset;
+  }
+
+  /** The window that the last successful {@linkcode locate} found. */
+  get located(): MemoryWindow {
+    return this.#last!;
+  }
+
+  /** Reads a 32-bit word at a multiple of 4, given by the halves of its address. */
+  loadU32(lo: number, hi: number): number {
+    if ((lo & 3) !== 0) checkAlignment(joinAddress(lo, hi), 4, 4);
+    const offset = this.locate(lo, hi, 4, Permission.Read);
+    return this.#last!.words[offset / 4];
+  }
+
+  /** Writes a 32-bit word at a multiple of 4, given by the halves of its address. */
+  storeU32(lo: number, hi: number, value: number): void {
+    if ((lo & 3) !== 0) checkAlignment(joinAddress(lo, hi), 4, 4);
+    const offset = this.locate(lo, hi, 4, Permission.Write);
+    this.#last!.words[offset / 4] = value;
   }
 
   /** Copies a range out of guest memory. The range may run across adjoining windows. */

@@ -17,6 +17,9 @@ export class MemoryWindow {
   readonly base: bigint;
   /** First guest address after the window. */
   readonly end: bigint;
+  /** Lower and upper 32 bits of `base`, unsigned. */
+  readonly baseLo: number;
+  readonly baseHi: number;
   /** Size in bytes, a multiple of 4 KiB. */
   readonly byteLength: number;
   /** Bits of {@linkcode Permission}; change them through `GuestMemory.protect`. */
@@ -48,6 +51,8 @@ export class MemoryWindow {
   ) {
     this.name = name;
     this.base = base;
+    this.baseLo = Number(base & 0xffff_ffffn);
+    this.baseHi = Number(base >> 32n);
     this.end = base + BigInt(byteLength);
     this.byteLength = byteLength;
     this.permissions = permissions;
@@ -57,6 +62,12 @@ export class MemoryWindow {
     this.bytes = block.bytes;
     this.data = new DataView(block.bytes.buffer, block.bytes.byteOffset, byteLength);
     this.words = new Uint32Array(block.bytes.buffer, block.bytes.byteOffset, byteLength / 4);
+  }
+
+  /** Byte offset in the window of the address whose 32-bit halves are given; negative or not below `byteLength` when it is outside. */
+  offsetOf(lo: number, hi: number): number {
+    // Exact inside the window; outside it may round, but stays outside.
+    return ((hi >>> 0) - this.baseHi) * 0x1_0000_0000 + ((lo >>> 0) - this.baseLo);
   }
 }
 
