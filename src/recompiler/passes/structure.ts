@@ -1,0 +1,63 @@
+import type { Ir } from "../ir/ir.ts";
+import { Op } from "../ir/ops.ts";
+
+/** Where the constructs of an IR stream begin and end; all arrays are indexed by operation. */
+export interface StructureIndex {
+  /** If -> index of its Else, or of its EndIf when there is none. */
+  readonly elseOf: Int32Array;
+  /** If and Else -> index of the EndIf; Loop -> index of its EndLoop. */
+  readonly endOf: Int32Array;
+  /** Loop -> index of its LoopCont. */
+  readonly contOf: Int32Array;
+  /** Innermost Loop around an operation (the Loop operation itself belongs outside), -1 when there is none. */
+  readonly loopOf: Int32Array;
+  /** Innermost If or Loop around an operation, -1 when there is none. */
+  readonly parentOf: Int32Array;
+  /** Break -> its number among the loop's Breaks; Continue -> its number among the loop's Continues. */
+  readonly edgeOf: Int32Array;
+  /** Loop -> number of its Continues; the falling end of the body is the edge after them. */
+  readonly continueCount: Int32Array;
+}
+
+/** Indexes the control structure of `ir` in one scan. */
+export function indexStructure(ir: Ir): StructureIndex {
+  const n = ir.length;
+  const make = () => new Int32Array(n).fill(-1);
+  const index: StructureIndex = {
+    elseOf: make(),
+    endOf: make(),
+    contOf: make(),
+    loopOf: make(),
+    parentOf: make(),
+    edgeOf: make(),
+    continueCount: new Int32Array(n),
+  };
+  const open: number[] = [];
+  const loops: number[] = [];
+  const breaks = new Int32Array(n);
+  for (let i = 0; i < n; i++) {
+    const op = ir.op[i];
+    if (op === Op.EndIf) {
+      const start = open.pop()!;
+      if (index.elseOf[start] < 0) index.elseOf[start] = i;
+      else index.endOf[index.elseOf[start]] = i;
+      index.endOf[start] = i;
+    } else if (op === Op.EndLoop) {
+      const start = open.pop()!;
+      loops.pop();
+      index.endOf[start] = i;
+    }
+    index.parentOf[i] = open.length > 0 ? open[open.length - 1] : -1;
+    const loop = loops.length > 0 ? loops[loops.length - 1] : -1;
+    index.loopOf[i] = loop;
+    if (op === Op.If) open.push(i);
+    else if (op === Op.Else) index.elseOf[open[open.length - 1]] = i;
+    else if (op === Op.Loop) {
+      open.push(i);
+      loops.push(i);
+    } else if (op === Op.LoopCont) index.contOf[loop] = i;
+    else if (op === Op.Break) index.edgeOf[i] = breaks[loop]++;
+    else if (op === Op.Continue) index.edgeOf[i] = index.continueCount[loop]++;
+  }
+  return index;
+}
