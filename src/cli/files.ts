@@ -1,0 +1,41 @@
+/**
+ * Reading and writing files for commands, with errors that say which file and why.
+ *
+ * @module
+ */
+import { UsageError } from "../errors.ts";
+
+/** Reads a file that the user named. @throws UsageError with the cause in words */
+export async function readInput(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await Deno.readFile(path);
+  } catch (error) {
+    throw new UsageError("cli.unreadable-file", `cannot read ${path}: ${cause(error)}`, { file: path });
+  }
+}
+
+/** Writes a file that the user named. @throws UsageError with the cause in words */
+export async function writeOutput(path: string, data: Uint8Array): Promise<void> {
+  try {
+    await Deno.writeFile(path, data);
+  } catch (error) {
+    throw new UsageError("cli.unwritable-file", `cannot write ${path}: ${cause(error)}`, { file: path });
+  }
+}
+
+/** Makes a folder that the user named, with its parents. @throws UsageError with the cause in words */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch (error) {
+    throw new UsageError("cli.unwritable-folder", `cannot make the folder ${path}: ${cause(error)}`, { file: path });
+  }
+}
+
+function cause(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "no such file or folder";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
+  if (error instanceof Deno.errors.NotADirectory) return "a part of the path is not a folder";
+  return error instanceof Error ? error.message : String(error);
+}

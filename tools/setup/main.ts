@@ -1,0 +1,63 @@
+/**
+ * Makes a fresh machine ready: `deno task setup`. Installs the Debian packages that are missing and builds the SPIRV-Tools shared
+ * library. Does nothing, quickly and without a network, when everything is there.
+ *
+ * @module
+ */
+import { parseArgs } from "@std/cli";
+import { ExitCode } from "../../src/errors.ts";
+import { installPackages, thisMachine } from "./apt.ts";
+import { missingPackages, type Need } from "./packages.ts";
+
+const HELP = `Usage: deno run -A tools/setup/main.ts [--tests] [--check]
+  --tests  also what only the tests need
+  --check  install and build nothing; only say what is missing (exit code 3 if anything is)`;
+
+/** Runs the setup and returns the exit code. */
+export async function setup(args: readonly string[], say: (line: string) => void = console.log): Promise<number> {
+  const options = parseArgs(args, { boolean: ["tests", "check", "help"], unknown: (arg) => unknownArgument(arg, say) });
+  if (options.help) {
+    say(HELP);
+    return ExitCode.Done;
+  }
+  const started = performance.now();
+  const needs: Need[] = options.tests ? ["run", "tests"] : ["run"];
+  const missing = missingPackages(needs);
+  for (const p of missing) say(`setup: ${p.name} is missing: ${p.purpose}`);
+  if (options.check) return missing.length === 0 ? ExitCode.Done : ExitCode.Host;
+
+  if (missing.length > 0) {
+    const outcome = await installPackages(missing.map((p) => p.name), thisMachine((line) => say(`setup: ${line}`)));
+    if (outcome.kind === "not allowed") {
+      say(`setup: it may not install packages here. Run this, then try again:\n  ${outcome.command}`);
+      return ExitCode.Host;
+    }
+    if (outcome.kind === "failed") {
+      say(`setup: the installation failed:\n${outcome.tail}\nsetup: by hand:\n  ${outcome.command}`);
+      return ExitCode.Host;
+    }
+    const still = missingPackages(needs);
+    if (still.length > 0) {
+      say(
+        `setup: installed, but not where it is looked for: ${
+          still.map((p) => p.name).join(" ")
+        } (tools/setup/packages.ts)`,
+      );
+      return ExitCode.Host;
+    }
+  }
+
+  const built = await buildLibraries(say);
+  if (built === undefined) return ExitCode.Host;
+  if (missing.length === 0 && !built) {
+    say(`setup: everything is there (${Math.round(performance.now() - started)} ms)`);
+  } else say(`setup: done in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return ExitCode.Done;
+}
+
+function unknownArgument(arg: string, say: (line: string) => void): never {
+  say(`setup: what is ${arg}?\n${HELP}`);
+  Deno.exit(ExitCode.Usage);
+}
+
+if (import.meta.main) Deno.exit(await setup(Deno.args));
