@@ -76,6 +76,8 @@ export const Flag = {
   SgprOffset: 1 << 20,
   /** The encoding form is the 64-bit VOP3 one of an instruction that also has a 32-bit form (for the disassembler). */
   E64: 1 << 21,
+  /** VOP3 interpolation of 16-bit parameters: the high half of the parameter. */
+  High: 1 << 22,
 } as const;
 
 /** One decoded instruction. Fields that an encoding lacks hold their default. */
@@ -90,11 +92,17 @@ export class Instruction {
   encoding: Encoding = Encoding.Sopp;
   /** First destination (or the data register of a store: see `data`). */
   dst = -1;
-  /** Scalar destination of VOP3B / VOPC-in-VOP3, -1 otherwise. */
+  /**
+   * Lane-mask destination: the one that VOP3B, VOP3-encoded and SDWA comparisons name, and the implied one of the 32-bit encodings too (VCC,
+   * EXEC for v_cmpx). -1 when the instruction has none.
+   */
   sdst = -1;
   src0 = -1;
   src1 = -1;
+  /** Third source. Implied sources are set too: VCC of v_cndmask_b32 and v_add_co_ci_u32 in their 32-bit encodings. */
   src2 = -1;
+  /** Fourth source: EXP only. */
+  src3 = -1;
   /** Literal constant (32 bits, unsigned) when a source is 255 or the format carries one (v_madmk, s_setreg_imm32). */
   literal = 0;
   /** Signed 16-bit immediate (SOPK, SOPP) or the signed memory offset in bytes (SMEM, FLAT, MUBUF, MTBUF); DS: offset0 | offset1 << 8 or the 16-bit offset. */
@@ -127,9 +135,12 @@ export class Instruction {
   srsrc = -1;
   /** MIMG: first SGPR of the sampler. MUBUF: SOFFSET operand (9-bit numbering). */
   soffset = -1;
-  /** FLAT segment: 0 flat, 1 scratch, 2 global. MTBUF: the unified format. MIMG: dmask. EXP: enable mask. */
+  /**
+   * FLAT segment: 0 flat, 1 scratch, 2 global. MTBUF: the unified format. MIMG: dmask. EXP: enable mask. Interpolation: channel 0..3.
+   * s_atc_probe: the permission operand.
+   */
   mode = 0;
-  /** MIMG dimension, EXP target. */
+  /** MIMG dimension, EXP target, interpolation: attribute number. */
   dim = 0;
   /** MIMG with NSA: the extra address VGPRs, null otherwise. */
   nsa: number[] | null = null;
