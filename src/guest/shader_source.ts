@@ -46,6 +46,8 @@ export interface DescriptorBinding {
   offset: number;
   /** Bytes from one array element's descriptor to the next. */
   stride: number;
+  /** Byte offset of the sampler in a combined image and sampler. */
+  samplerOffset?: number;
   name: string;
 }
 
@@ -72,6 +74,8 @@ export type ShaderAbi =
     pushConstantBytes: number;
     /** Upper half that the code gives to its one-SGPR pointers. */
     address32Hi: number;
+    /** Scratch bytes that one wave needs. */
+    scratchBytesPerWave: number;
   }
   | {
     kind: "llvm";
@@ -107,7 +111,7 @@ export interface ShaderSource {
   rsrc1?: number;
   rsrc2?: number;
   rsrc3?: number;
-  /** Bytes of LDS. */
-  ldsBytes: number;
+  /** Bytes of LDS of a workgroup (for pixel shaders, what the shader itself asks for); absent where the record's way of saying it is not known. */
+  ldsBytes?: number;
   abi: ShaderAbi;
 }
