@@ -7,6 +7,8 @@ export interface StructureIndex {
   readonly elseOf: Int32Array;
   /** If and Else -> index of the EndIf; Loop -> index of its EndLoop. */
   readonly endOf: Int32Array;
+  /** EndIf -> its If; EndLoop -> its Loop. */
+  readonly openingOf: Int32Array;
   /** Loop -> index of its LoopCont. */
   readonly contOf: Int32Array;
   /** Innermost Loop around an operation (the Loop operation itself belongs outside), -1 when there is none. */
@@ -26,6 +28,7 @@ export function indexStructure(ir: Ir): StructureIndex {
   const index: StructureIndex = {
     elseOf: make(),
     endOf: make(),
+    openingOf: make(),
     contOf: make(),
     loopOf: make(),
     parentOf: make(),
@@ -42,10 +45,12 @@ export function indexStructure(ir: Ir): StructureIndex {
       if (index.elseOf[start] < 0) index.elseOf[start] = i;
       else index.endOf[index.elseOf[start]] = i;
       index.endOf[start] = i;
+      index.openingOf[i] = start;
     } else if (op === Op.EndLoop) {
       const start = open.pop()!;
       loops.pop();
       index.endOf[start] = i;
+      index.openingOf[i] = start;
     }
     index.parentOf[i] = open.length > 0 ? open[open.length - 1] : -1;
     const loop = loops.length > 0 ? loops[loops.length - 1] : -1;

@@ -60,7 +60,8 @@ export class Algebra {
     const key = `${op},${x},${y},${z}`;
     let symbol = this.byKey.get(key);
     if (symbol === undefined) {
-      symbol = self ?? this.next--;
+      // A name is given once: a second walk of the same operation under other assumptions is another value.
+      symbol = self === undefined || this.definitions.has(self) ? this.next-- : self;
       this.byKey.set(key, symbol);
       this.definitions.set(symbol, { op, x, y, z });
     }
@@ -170,12 +171,16 @@ export class Algebra {
   }
 }
 
-/** What is known at one point: symbols of IR values and truths of Bool symbols, layered over an outer point. */
+/** What is known at one point: symbols of IR values and truths of Bool symbols, layered over outer points. */
 export class Environment {
   private readonly values = new Map<number, number>();
   private readonly facts = new Map<number, number>();
+  /** This point and the points around it, innermost first. */
+  private readonly layers: readonly Environment[];
 
-  constructor(private readonly algebra: Algebra, private readonly outer: Environment | null) {}
+  constructor(private readonly algebra: Algebra, outer: Environment | null) {
+    this.layers = outer === null ? [this] : [this, ...outer.layers];
+  }
 
   /** A point that starts with everything known here. */
   child(): Environment {
@@ -185,9 +190,11 @@ export class Environment {
   /** The symbol of IR value `id`, facts applied. */
   get(id: number): number {
     let symbol: number | undefined;
-    for (let e: Environment | null = this; e !== null && symbol === undefined; e = e.outer) symbol = e.values.get(id);
-    if (symbol === undefined) symbol = this.algebra.canonical(id);
-    return this.algebra.resolve(symbol, this.lookup);
+    for (const layer of this.layers) {
+      symbol = layer.values.get(id);
+      if (symbol !== undefined) break;
+    }
+    return this.algebra.resolve(symbol ?? this.algebra.canonical(id), this.lookup);
   }
 
   /** Says that IR value `id` is `symbol`. */
@@ -208,15 +215,15 @@ export class Environment {
     }
   }
 
-  /** Takes over the facts that `other`, a child, has learned. */
+  /** Takes over what `other`, a child, has learned. */
   adopt(other: Environment): void {
     for (const [symbol, truth] of other.facts) this.facts.set(symbol, truth);
     for (const [id, symbol] of other.values) this.values.set(id, symbol);
   }
 
   private readonly lookup = (symbol: number): number | undefined => {
-    for (let e: Environment | null = this; e !== null; e = e.outer) {
-      const truth = e.facts.get(symbol);
+    for (const layer of this.layers) {
+      const truth = layer.facts.get(symbol);
       if (truth !== undefined) return truth;
     }
     return undefined;

@@ -1,0 +1,204 @@
+import type { Ir } from "../ir/ir.ts";
+import { Op, OPS, Type } from "../ir/ops.ts";
+import { Algebra, Environment, FALSE, TRUE } from "./regions/algebra.ts";
+import { type Known, rebuild } from "./regions/rebuild.ts";
+import { parkingProblem } from "./regions/parking.ts";
+import { type Decision, Walker, type WaveIf, waveIf } from "./regions/walker.ts";
+import { indexStructure, type StructureIndex } from "./structure.ts";
+
+/** One wave branch and what became of it. */
+export interface RegionReport {
+  /** pc of the branch. */
+  pc: number;
+  decision: Decision;
+  /** Why it is not `lane`. */
+  reason: string;
+}
+
+/** Result of {@linkcode chooseRegions}. */
+export interface Regions {
+  ir: Ir;
+  report: RegionReport[];
+}
+
+/**
+ * Decides for every `If` on a wave condition whether lanes may go their own way (`lane`), whether its region is executed unconditionally with its
+ * lanes predicated (`flat`), or whether the wave must vote (`wave`); see docs/architecture.md, "If, and when a lane may take its own way".
+ * Also replaces Bool operands whose truth follows from the lane's path.
+ *
+ * @param barrierBefore operations that get a Barrier before them (see lds_hazards.ts); they, barriers and exchanges keep the lanes around them together.
+ */
+export function chooseRegions(ir: Ir, barrierBefore: ReadonlySet<number>): Regions {
+  const structure = indexStructure(ir);
+  const branches = new Map<number, WaveIf>();
+  for (let i = 0; i < ir.length; i++) {
+    if (ir.op[i] !== Op.If) continue;
+    const parts = waveIf(ir, structure, i);
+    if (parts !== undefined) branches.set(i, parts);
+  }
+  const reasons = new Map<number, string>();
+  if (branches.size === 0) {
+    return {
+      ir: barrierBefore.size === 0 ? ir : rebuild(ir, structure, new Map(), branches, new Map(), barrierBefore),
+      report: [],
+    };
+  }
+  const together = convergentOperations(ir, branches, barrierBefore);
+  const demoted = new Set<number>();
+  const known: Known = new Map();
+  let decisions: Map<number, Decision>;
+  for (;;) {
+    decisions = initialDecisions(ir, structure, branches, together, demoted, reasons);
+    known.clear();
+    const failed = walkAlive(ir, structure, decisions, known);
+    if (failed.size === 0) break;
+    for (const [index, reason] of failed) {
+      demoted.add(index);
+      reasons.set(index, reason);
+      // The vote that remains needs the lanes around it together.
+      together.add(conditionAny(ir, index));
+    }
+  }
+  const report = [...decisions].map(([index, decision]) => ({
+    pc: ir.pc[index],
+    decision,
+    reason: decision === "lane" ? "" : reasons.get(index) ?? "",
+  }));
+  return { ir: rebuild(ir, structure, decisions, branches, known, barrierBefore), report };
+}
+
+/** Operations at which all lanes of the wave must be present. */
+function convergentOperations(
+  ir: Ir,
+  branches: ReadonlyMap<number, WaveIf>,
+  barrierBefore: ReadonlySet<number>,
+): Set<number> {
+  const together = new Set<number>(barrierBefore);
+  const uses = new Int32Array(ir.length);
+  for (let i = 0; i < ir.length; i++) countUses(ir, i, uses);
+  for (const index of branches.keys()) {
+    // The condition's own use does not count; a negation between is used by the branch alone or not at all dead code.
+    let condition = ir.a[index];
+    uses[condition]--;
+    while (ir.op[condition] === Op.LNot && uses[condition] === 0) {
+      condition = ir.a[condition];
+      uses[condition]--;
+    }
+  }
+  for (let i = 0; i < ir.length; i++) {
+    const op = ir.op[i];
+    if (op === Op.Barrier) together.add(i);
+    else if (op === Op.Any ? uses[i] > 0 : OPS[op].exchange) together.add(i);
+  }
+  return together;
+}
+
+function countUses(ir: Ir, i: number, uses: Int32Array): void {
+  const kinds = OPS[ir.op[i]].operands;
+  if (kinds[0] === "p") {
+    for (let k = 0; k < ir.b[i]; k++) uses[ir.pool[ir.a[i] + k]]++;
+    return;
+  }
+  if (kinds[0] === "v") uses[ir.a[i]]++;
+  if (kinds[1] === "v") uses[ir.b[i]]++;
+  if (kinds[2] === "v") uses[ir.c[i]]++;
+  if (kinds[3] === "v") uses[ir.d[i]]++;
+}
+
+function conditionAny(ir: Ir, index: number): number {
+  let condition = ir.a[index];
+  while (ir.op[condition] === Op.LNot) condition = ir.a[condition];
+  return condition;
+}
+
+function initialDecisions(
+  ir: Ir,
+  structure: StructureIndex,
+  branches: ReadonlyMap<number, WaveIf>,
+  together: ReadonlySet<number>,
+  demoted: ReadonlySet<number>,
+  reasons: Map<number, string>,
+): Map<number, Decision> {
+  const before = new Int32Array(ir.length + 1);
+  for (let i = 0; i < ir.length; i++) before[i + 1] = before[i] + (together.has(i) ? 1 : 0);
+  const within = (start: number, end: number) => before[end] - before[start] > 0;
+  const decisions = new Map<number, Decision>();
+  for (const [index, parts] of branches) {
+    const end = structure.endOf[index];
+    const loop = structure.loopOf[index];
+    const leaves = leavesLoop(ir, structure, index);
+    let decision: Decision = "lane";
+    if (demoted.has(index)) {
+      decision = "wave";
+    } else if (within(index, end)) {
+      const skipEmpty = parts.skip[0] >= parts.skip[1] || !hasEffects(ir, parts.skip);
+      decision = leaves || !skipEmpty ? "wave" : "flat";
+      reasons.set(index, "lanes exchange or synchronise inside the region");
+    } else if (leaves && within(loop, structure.endOf[loop])) {
+      decision = "wave";
+      reasons.set(index, "lanes exchange or synchronise inside the loop");
+    }
+    decisions.set(index, decision);
+  }
+  return decisions;
+}
+
+function leavesLoop(ir: Ir, structure: StructureIndex, index: number): boolean {
+  for (let i = index; i < structure.endOf[index]; i++) {
+    if ((ir.op[i] === Op.Break || ir.op[i] === Op.Continue) && structure.loopOf[i] === structure.loopOf[index]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function hasEffects(ir: Ir, [start, end]: readonly [number, number]): boolean {
+  for (let i = start; i < end; i++) if (OPS[ir.op[i]].effect || OPS[ir.op[i]].structure) return true;
+  return false;
+}
+
+/** Walks the program as one lane; checks every lane and flat decision and records known truths. Returns the failures. */
+function walkAlive(
+  ir: Ir,
+  structure: StructureIndex,
+  decisions: Map<number, Decision>,
+  known: Known,
+): Map<number, string> {
+  const failed = new Map<number, string>();
+  const algebra = new Algebra(ir);
+  const walker = new Walker(ir, structure, algebra, decisions);
+  const record = (index: number, slot: number, symbol: number) => {
+    const key = index * 4 + slot;
+    if (symbol === TRUE) known.set(key, true);
+    else if (symbol === FALSE) known.set(key, false);
+    else known.delete(key);
+  };
+  walker.beforeWaveIf = (index, parts, env) => {
+    const problem = parkingProblem(walker, index, parts, env);
+    if (problem !== null) failed.set(index, problem);
+    const b = env.get(parts.b);
+    if (b === TRUE) known.set(laneKey(index), true);
+    else if (b === FALSE) known.set(laneKey(index), false);
+    else known.delete(laneKey(index));
+  };
+  walker.visit = (index, env) => {
+    const row = OPS[ir.op[index]];
+    const operands = [ir.a[index], ir.b[index], ir.c[index], ir.d[index]];
+    for (let k = 0; k < row.operands.length; k++) {
+      if (row.operands[k] === "v" && ir.type[operands[k]] === Type.Bool) record(index, k, env.get(operands[k]));
+    }
+  };
+  walker.visitPhi = (phi, slot, symbol) => {
+    if (ir.type[phi] === Type.Bool && slot < 4) record(phi, slot, symbol);
+  };
+  const nowhere = () => {
+    throw new Error("Break or Continue outside a loop");
+  };
+  walker.walk(0, ir.length, new Environment(algebra, null), { onBreak: nowhere, onContinue: nowhere });
+  return failed;
+}
+
+/** Key in {@linkcode Known} of the truth of a wave branch's `b` when a lane comes to it. */
+export function laneKey(index: number): number {
+  return -1 - index;
+}

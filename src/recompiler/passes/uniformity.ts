@@ -1,0 +1,110 @@
+import type { Ir } from "../ir/ir.ts";
+import { InputKind, Op, OPS } from "../ir/ops.ts";
+import { indexStructure, type StructureIndex } from "./structure.ts";
+
+/** How far a value is known to be the same: only in its lane, in its wave, or in its workgroup. */
+export const Uniformity = { Lane: 0, Wave: 1, Workgroup: 2 } as const;
+
+/** Uniformity of every value, and of the control flow at every operation. */
+export interface UniformityResult {
+  /** {@linkcode Uniformity} of each value. */
+  readonly value: Uint8Array;
+  /** Uniformity of the decision to come to an operation: the least of the conditions and loop exits around it. */
+  readonly flow: Uint8Array;
+}
+
+/**
+ * Classifies all values. A value is at most as uniform as its operands and, for a phi, as the conditions that choose its operand. A load is as uniform
+ * as its address: programs cannot count on seeing their own stores through it without a barrier, which splits no wave.
+ *
+ * @param wavePerWorkgroup whether the workgroup is one wave, so that wave-uniform is workgroup-uniform.
+ */
+export function classifyUniformity(
+  ir: Ir,
+  wavePerWorkgroup: boolean,
+  structure = indexStructure(ir),
+): UniformityResult {
+  const n = ir.length;
+  const value = new Uint8Array(n).fill(Uniformity.Workgroup);
+  const flow = new Uint8Array(n).fill(Uniformity.Workgroup);
+  const wave = wavePerWorkgroup ? Uniformity.Workgroup : Uniformity.Wave;
+  const exit = new Uint8Array(n).fill(Uniformity.Workgroup);
+  for (let changed = true; changed;) {
+    changed = false;
+    for (let i = 0; i < n; i++) {
+      const next = Math.min(value[i], classify(ir, structure, value, exit, wave, i));
+      if (next !== value[i]) {
+        value[i] = next;
+        changed = true;
+      }
+      if (ir.op[i] === Op.Break || ir.op[i] === Op.Continue) {
+        const loop = structure.loopOf[i];
+        let least = exit[loop];
+        for (let p = structure.parentOf[i]; p !== loop; p = structure.parentOf[p]) {
+          least = Math.min(least, ir.op[p] === Op.If ? value[ir.a[p]] : exit[p]);
+        }
+        if (least !== exit[loop]) {
+          exit[loop] = least;
+          changed = true;
+        }
+      }
+    }
+  }
+  for (let i = 0; i < n; i++) {
+    const p = structure.parentOf[i];
+    if (p >= 0) flow[i] = Math.min(flow[p], ir.op[p] === Op.If ? value[ir.a[p]] : exit[p]);
+  }
+  return { value, flow };
+}
+
+function classify(
+  ir: Ir,
+  structure: StructureIndex,
+  value: Uint8Array,
+  exit: Uint8Array,
+  wave: number,
+  i: number,
+): number {
+  const op = ir.op[i];
+  switch (op) {
+    case Op.Input:
+      return inputUniformity(ir.a[i], wave);
+    case Op.Any:
+    case Op.BallotLo:
+    case Op.BallotHi:
+    case Op.ReadLane:
+    case Op.ReadFirstLane:
+      return wave;
+    case Op.LdsLoad:
+    case Op.LdsAtomic:
+    case Op.Atomic:
+      return Uniformity.Lane;
+    case Op.Phi: {
+      if (ir.a[i] === ir.b[i]) return value[ir.a[i]];
+      let end = i;
+      while (ir.op[end] === Op.Phi) end--;
+      return Math.min(value[ir.a[i]], value[ir.b[i]], value[ir.a[structure.openingOf[end]]]);
+    }
+    case Op.ContPhi:
+    case Op.BreakPhi: {
+      let at = i;
+      while (ir.op[at] === op) at--;
+      const loop = op === Op.ContPhi ? structure.loopOf[at] : structure.openingOf[at];
+      let least: number = exit[loop];
+      for (let k = 0; k < ir.b[i]; k++) least = Math.min(least, value[ir.pool[ir.a[i] + k]]);
+      return least;
+    }
+  }
+  const kinds = OPS[op].operands;
+  let least: number = Uniformity.Workgroup;
+  if (kinds[0] === "v") least = Math.min(least, value[ir.a[i]]);
+  if (kinds[1] === "v") least = Math.min(least, value[ir.b[i]]);
+  if (kinds[2] === "v") least = Math.min(least, value[ir.c[i]]);
+  if (kinds[3] === "v") least = Math.min(least, value[ir.d[i]]);
+  return least;
+}
+
+function inputUniformity(kind: number, wave: number): number {
+  if (kind === InputKind.UserData || kind === InputKind.WorkgroupId) return Uniformity.Workgroup;
+  return kind === InputKind.WaveId ? wave : Uniformity.Lane;
+}
