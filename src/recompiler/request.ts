@@ -1,4 +1,4 @@
-import type { Target } from "../rdna/table.ts";
+import type { Target } from "../rdna/target.ts";
 
 /** What the recompiler must know of the device; plain data, part of the cache key. */
 export interface RecompilerDevice {

@@ -1,0 +1,119 @@
+import type { GuestMemory } from "../guest/memory/guest_memory.ts";
+import { computeUserData } from "../pm4/compute_program.ts";
+import type {
+  BarrierCommand,
+  CommandSink,
+  DispatchCommand,
+  DispatchIndirectCommand,
+  DispatchState,
+  PacketSource,
+  ReleaseCommand,
+} from "../pm4/sink.ts";
+import { dispatchProgram } from "./compute_dispatch.ts";
+import type { ComputeExecutor } from "./executor.ts";
+
+/** A label that the command processor wrote. */
+export interface LabelWrite {
+  queue: number;
+  address: bigint;
+  value: bigint;
+  kind: ReleaseCommand["data"];
+}
+
+/** Ticks of the 100 MHz GPU clock in a millisecond. */
+const TICKS_PER_MS = 100_000;
+
+/**
+ * Carries out what command streams ask for: dispatches go to the executor, everything that touches memory waits for them first. Simple and exact; writes
+ * are therefore in order with all earlier work of every queue.
+ */
+export class DriverSink implements CommandSink {
+  /** Queue whose stream is being executed. */
+  queue = 0;
+  /** Labels written by RELEASE_MEM, in order. */
+  readonly labels: LabelWrite[] = [];
+  /** Interrupts raised by RELEASE_MEM. */
+  interrupts = 0;
+  /** Number of dispatches that were executed (empty indirect ones are not). */
+  dispatches = 0;
+
+  constructor(private readonly memory: GuestMemory, private readonly executor: ComputeExecutor) {}
+
+  readU32(address: bigint): number {
+    this.settle();
+    return this.memory.readU32(address);
+  }
+
+  readU64(address: bigint): bigint {
+    this.settle();
+    return this.memory.readU64(address);
+  }
+
+  readWords(address: bigint, count: number): Uint32Array {
+    this.settle();
+    const bytes = this.memory.read(address, count * 4);
+    return new Uint32Array(bytes.buffer, bytes.byteOffset, count);
+  }
+
+  writeWords(address: bigint, words: Uint32Array, _source: PacketSource): void {
+    this.settle();
+    this.memory.write(address, new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
+  }
+
+  fill(address: bigint, bytes: number, value: number, _source: PacketSource): void {
+    this.settle();
+    this.memory.fillU32(address, bytes / 4, value);
+  }
+
+  copy(target: bigint, from: bigint, bytes: number, _source: PacketSource): void {
+    this.settle();
+    this.memory.copy(target, from, bytes);
+  }
+
+  dispatch(command: DispatchCommand): void {
+    this.run(command, command.x, command.y, command.z);
+  }
+
+  dispatchIndirect(command: DispatchIndirectCommand): void {
+    const [x, y, z] = this.readWords(command.address, 3);
+    if (x === 0 || y === 0 || z === 0) return;
+    this.run(command, x, y, z);
+  }
+
+  barrier(_command: BarrierCommand): void {
+    // Dispatches take effect in order, and every access of the command processor waits for them: nothing is left to order.
+  }
+
+  release(command: ReleaseCommand): void {
+    this.settle();
+    if (command.interrupt) this.interrupts++;
+    if (command.data === "none") return;
+    const value = command.data === "clock" ? this.clock() : command.value;
+    if (command.data === "u32") this.memory.writeU32(command.address, Number(value & 0xffff_ffffn));
+    else this.memory.writeU64(command.address, value);
+    this.labels.push({ queue: this.queue, address: command.address, value, kind: command.data });
+  }
+
+  clock(): bigint {
+    return BigInt(Math.round(performance.now() * TICKS_PER_MS));
+  }
+
+  /** Waits for dispatches in flight. */
+  settle(): void {
+    if (this.executor.busy) this.executor.drain();
+  }
+
+  private run(command: DispatchState, x: number, y: number, z: number): void {
+    this.dispatches++;
+    this.executor.dispatch({
+      program: dispatchProgram(command),
+      userData: computeUserData(command.registers),
+      waveSize: command.waveSize,
+      partialThreads: command.partialThreads,
+      x,
+      y,
+      z,
+      place: command.source.errorPlace(),
+    });
+  }
+}

@@ -1,0 +1,58 @@
+import type { ErrorPlace } from "../errors.ts";
+import type { GuestMemory } from "../guest/memory/guest_memory.ts";
+import type { ComputeProgram } from "../pm4/compute_program.ts";
+
+/** A dispatch as the driver hands it to whatever executes it. */
+export interface ComputeDispatch {
+  program: ComputeProgram;
+  /** COMPUTE_USER_DATA_0..15; copied by whoever keeps it. */
+  userData: Uint32Array;
+  waveSize: 32 | 64;
+  /** x, y, z count threads. */
+  partialThreads: boolean;
+  /** Groups, or threads with `partialThreads`; none is zero. */
+  x: number;
+  y: number;
+  z: number;
+  /** For errors. */
+  place: ErrorPlace;
+}
+
+/** What a program became, for the run's report. */
+export interface ProgramReport {
+  /** Guest address. */
+  address: bigint;
+  /** Guest instructions. */
+  instructions: number;
+  /** Words of the recompiled module. */
+  words: number;
+  waveSize: number;
+  laneMode: string;
+  laneModeReason: string;
+  workgroupSize: readonly [number, number, number];
+  /** Milliseconds. */
+  recompileMs: number;
+  /** Milliseconds of pipeline creation in the driver. */
+  createMs: number;
+  /** Dispatches of it. */
+  dispatches: number;
+}
+
+/** Executes compute dispatches over guest memory: a Vulkan device, or (later) the interpreter. */
+export interface ComputeExecutor {
+  /** Name for people. */
+  readonly name: string;
+  /** Makes the windows of guest memory reachable; called again when windows changed (never with work in flight). */
+  attach(memory: GuestMemory): void;
+  /** Whether dispatches may not have finished yet. */
+  readonly busy: boolean;
+  /** Queues a dispatch; its effects are in memory after `drain`. Dispatches take effect in order. */
+  dispatch(dispatch: ComputeDispatch): void;
+  /** Waits until everything has finished and guest memory is up to date. @throws GuestFaultError if a program faulted. */
+  drain(): void;
+  /** Programs seen so far. */
+  programs(): ProgramReport[];
+  /** Milliseconds that dispatches took on the device, where it can tell. */
+  deviceMs(): number | undefined;
+  close(): void;
+}
