@@ -1,0 +1,264 @@
+/**
+ * Hand-written guest programs: schema `anyagc.program/1`, described for authors in docs/program-json.md. Reading is strict: whatever is not
+ * understood, or does not fit together, is an error that names its place in the file.
+ */
+import { hex } from "../../errors.ts";
+import { isCanonical, PAGE_BYTES } from "../memory/address.ts";
+import { Permission } from "../memory/window.ts";
+import type {
+  Expectation,
+  Frame,
+  MemoryPiece,
+  Program,
+  ProgramMemory,
+  ProgramSubmission,
+  Target,
+  UntouchedRange,
+} from "../program.ts";
+import { bytesOf, folderOf, nameOf, readInputFile, wordsOf } from "./file_format.ts";
+import type { JsonNode } from "./json_node.ts";
+
+/** Value of `schema`. */
+export const PROGRAM_SCHEMA = "anyagc.program/1";
+
+const MAX_U32 = 0xFFFF_FFFF;
+const MAX_U64 = (1n << 64n) - 1n;
+/** Largest window, contents or expectation, in bytes. */
+const MAX_BYTES = 0x1_0000_0000;
+/** Longest command buffer, in words (the length field of INDIRECT_BUFFER has 20 bits; a submission is a command buffer of that kind). */
+const MAX_SUBMISSION_WORDS = (1 << 20) - 1;
+/** Ways to give bytes. */
+const DATA_KEYS = ["file", "hex", "words", "floats"] as const;
+
+/** True when the document says that it is such a program (of any version). */
+export function isProgramJson(root: JsonNode): boolean {
+  const schema = root.isObject ? root.optional("schema")?.value : undefined;
+  return typeof schema === "string" && schema.startsWith("anyagc.program/");
+}
+
+/** Reads a program. Files that it names are looked up in its own folder. */
+export function loadProgramJson(root: JsonNode): Program {
+  root.onlyKeys(["schema", "name", "target", "notes", "memory", "submissions", "expect", "untouched", "frame"]);
+  const schema = root.get("schema");
+  if (schema.text() !== PROGRAM_SCHEMA) schema.fail(`only ${PROGRAM_SCHEMA} is known`);
+  const memory = readMemory(root.get("memory"));
+  const frame = root.optional("frame");
+  return {
+    name: root.optional("name")?.text() ?? nameOf(root.file).replace(/\.json$/, ""),
+    sourceFile: root.file,
+    target: root.optional("target")?.oneOf<Target>("gfx1013", "gfx1030") ?? "gfx1013",
+    memory,
+    submissions: root.get("submissions").items(1).map((node) => readSubmission(node, memory)),
+    expectations: root.optional("expect")?.items().map((node) => readExpectation(node, memory)) ?? [],
+    untouched: root.optional("untouched")?.items().map((node) => readUntouched(node, memory)) ?? [],
+    frame: frame === undefined ? undefined : readFrame(frame, memory),
+    shaders: [],
+    notes: root.optional("notes")?.items().map((node) => node.text()) ?? [],
+  };
+}
+
+function readMemory(list: JsonNode): ProgramMemory[] {
+  const windows: ProgramMemory[] = [];
+  for (const node of list.items()) {
+    node.onlyKeys(["name", "base", "bytes", "permissions", "contents"]);
+    const baseNode = node.get("base"),
+      base = baseNode.unsigned(MAX_U64),
+      bytesNode = node.get("bytes"),
+      bytes = bytesNode.integer(1, MAX_BYTES);
+    if (base % BigInt(PAGE_BYTES) !== 0n) baseNode.fail(`${hex(base)} is no multiple of 4096`);
+    if (bytes % PAGE_BYTES !== 0) bytesNode.fail(`${bytes} is no multiple of 4096`);
+    const last = base + BigInt(bytes) - 1n;
+    if (!isCanonical(base)) baseNode.fail(`${hex(base)} is no guest address: bits 63 to 48 must repeat bit 47`);
+    if (!isCanonical(last) || last >> 63n !== base >> 63n || last === MAX_U64) {
+      bytesNode.fail(`the window leaves the guest's addresses at ${hex(base + BigInt(bytes))}`);
+    }
+    const other = windows.find((window) => base <= window.base + BigInt(window.bytes) - 1n && window.base <= last);
+    if (other !== undefined) node.fail(`overlaps window ${other.name}`);
+    const contents = node.optional("contents")?.items().map((piece) => readPiece(piece, bytes)) ?? [];
+    refuseOverlap(node.optional("contents"), contents);
+    windows.push({
+      name: node.optional("name")?.text() ?? `window ${node.key}`,
+      base,
+      bytes,
+      permissions: readPermissions(node.optional("permissions")),
+      contents: contents.toSorted((a, b) => a.offset - b.offset),
+    });
+  }
+  return windows;
+}
+
+function readPermissions(node: JsonNode | undefined): number {
+  if (node === undefined) return Permission.All;
+  const text = node.text();
+  if (!/^r?w?x?$/.test(text) || text === "") {
+    node.fail(`${JSON.stringify(text)}: letters of "rwx", in this order, are expected`);
+  }
+  return (text.includes("r") ? Permission.Read : 0) | (text.includes("w") ? Permission.Write : 0) |
+    (text.includes("x") ? Permission.Execute : 0);
+}
+
+function readPiece(node: JsonNode, windowBytes: number): MemoryPiece {
+  node.onlyKeys(["offset", "repeat", ...DATA_KEYS]);
+  const offset = node.get("offset").integer(0, windowBytes - 1);
+  const repeat = node.optional("repeat")?.integer(1, MAX_BYTES) ?? 1;
+  const data = readData(node);
+  const bytes = data.length * repeat;
+  if (offset + bytes > windowBytes) {
+    node.fail(`the contents end at ${hex(offset + bytes)}, the window at ${hex(windowBytes)}`);
+  }
+  if (repeat === 1) return { offset, data };
+  const all = new Uint8Array(bytes);
+  for (let at = 0; at < bytes; at += data.length) all.set(data, at);
+  return { offset, data: all };
+}
+
+function refuseOverlap(list: JsonNode | undefined, pieces: readonly MemoryPiece[]): void {
+  const order = pieces.map((_, index) => index).toSorted((a, b) => pieces[a].offset - pieces[b].offset);
+  for (let i = 1; i < order.length; i++) {
+    const before = pieces[order[i - 1]], piece = pieces[order[i]];
+    if (before.offset + before.data.length > piece.offset) {
+      list!.items()[order[i]].fail(`overlaps the contents at offset ${hex(before.offset)}`);
+    }
+  }
+}
+
+function readSubmission(node: JsonNode, memory: readonly ProgramMemory[]): ProgramSubmission {
+  node.onlyKeys(["queue", "label", "words", "file", "address", "dwords"]);
+  const queueNode = node.get("queue"), queue = queueNode.integer(0, MAX_U32);
+  if (queue !== 0 && (queue < 0x20 || queue > 0x57)) {
+    queueNode.fail("queues are 0 (graphics) and 0x20 to 0x57 (compute)");
+  }
+  const label = node.optional("label")?.text();
+  const given = ["words", "file", "address"].filter((key) => node.optional(key) !== undefined);
+  if (given.length !== 1) node.fail("exactly one of words, file, address is expected");
+  const dwords = node.optional("dwords");
+  if (given[0] !== "address") {
+    dwords?.fail("belongs to address only");
+    const file = node.optional("file");
+    if (file === undefined) return { queue, label, words: limited(node.get("words"), node.get("words").words()) };
+    const bytes = readFileData(file);
+    if (bytes.length % 4 !== 0) file.fail(`${bytes.length} bytes are no whole words`);
+    return { queue, label, words: limited(file, wordsOf(bytes)) };
+  }
+  const address = readAddressIn(node.get("address"), 4), count = node.get("dwords").integer(1, MAX_SUBMISSION_WORDS);
+  const window = requireMapped(node.get("address"), address, 4 * count, memory);
+  const bytes = new Uint8Array(4 * count), start = Number(address - window.base);
+  for (const { offset, data } of window.contents) {
+    const from = Math.max(offset, start), to = Math.min(offset + data.length, start + bytes.length);
+    if (from < to) bytes.set(data.subarray(from - offset, to - offset), from - start);
+  }
+  return { queue, label, address, words: wordsOf(bytes) };
+}
+
+function limited<T extends Uint32Array>(node: JsonNode, words: T): T {
+  if (words.length > MAX_SUBMISSION_WORDS) {
+    node.fail(`${words.length} words; a command buffer has up to ${MAX_SUBMISSION_WORDS}`);
+  }
+  return words;
+}
+
+function readExpectation(node: JsonNode, memory: readonly ProgramMemory[]): Expectation {
+  node.onlyKeys(["address", "reason", "repeat", ...DATA_KEYS]);
+  const address = readAddressIn(node.get("address"), 1), data = readData(node);
+  const bytes = data.length * (node.optional("repeat")?.integer(1, MAX_BYTES) ?? 1);
+  if (bytes === 0) node.fail("nothing to compare");
+  requireMapped(node.get("address"), address, bytes, memory);
+  return { address, data, bytes, reason: node.get("reason").text() };
+}
+
+function readUntouched(node: JsonNode, memory: readonly ProgramMemory[]): UntouchedRange {
+  node.onlyKeys(["address", "bytes", "reason"]);
+  const address = readAddressIn(node.get("address"), 1), bytes = node.get("bytes").integer(1, MAX_BYTES);
+  requireMapped(node.get("address"), address, bytes, memory);
+  return { address, bytes, reason: node.get("reason").text() };
+}
+
+function readFrame(node: JsonNode, memory: readonly ProgramMemory[]): Frame {
+  node.onlyKeys(["address", "width", "height", "pitchBytes", "format", "tiling"]);
+  const address = readAddressIn(node.get("address"), 4);
+  const width = node.get("width").integer(1, 16384), height = node.get("height").integer(1, 16384);
+  const pitchNode = node.optional("pitchBytes"), format = node.get("format").oneOf<Frame["format"]>("rgba8", "bgra8");
+  const tiling = node.optional("tiling")?.oneOf<Frame["tiling"]>("linear", "64KB_R_X") ?? "linear";
+  const tiled = tiling !== "linear";
+  const natural = 4 * (tiled ? Math.ceil(width / 128) * 128 : width);
+  const pitchBytes = pitchNode?.integer(natural, 1 << 20) ?? natural;
+  if (pitchBytes % (tiled ? 512 : 4) !== 0) pitchNode!.fail(`must be a multiple of ${tiled ? 512 : 4}`);
+  const bytes = tiled ? pitchBytes * Math.ceil(height / 128) * 128 : pitchBytes * (height - 1) + 4 * width;
+  requireMapped(node.get("address"), address, bytes, memory);
+  return { address, width, height, pitchBytes, format, tiling };
+}
+
+/** The bytes that one of the {@linkcode DATA_KEYS} gives. */
+function readData(node: JsonNode): Uint8Array<ArrayBuffer> {
+  const given = DATA_KEYS.filter((key) => node.optional(key) !== undefined);
+  if (given.length !== 1) node.fail(`exactly one of ${DATA_KEYS.join(", ")} is expected`);
+  const value = node.get(given[0]);
+  switch (given[0]) {
+    case "file":
+      return readFileData(value);
+    case "hex":
+      return readHex(value);
+    case "words":
+      return bytesOf(value.words());
+    case "floats":
+      return bytesOf(
+        new Uint32Array(
+          Float32Array.from(
+            value.items(),
+            (item) => typeof item.value === "number" ? item.value : item.fail("a number is expected"),
+          ).buffer,
+        ),
+      );
+  }
+}
+
+function readHex(node: JsonNode): Uint8Array<ArrayBuffer> {
+  const digits = node.text().replace(/\s+/g, "");
+  if (!/^([0-9a-fA-F]{2})*$/.test(digits)) node.fail("bytes of two hexadecimal digits each are expected");
+  return Uint8Array.from({ length: digits.length / 2 }, (_, i) => parseInt(digits.slice(2 * i, 2 * i + 2), 16));
+}
+
+/** Reads a file beside the document. Names that lead out of its folder are refused, also by way of symbolic links. */
+function readFileData(node: JsonNode): Uint8Array<ArrayBuffer> {
+  const name = node.text(), folder = folderOf(node.file);
+  if (
+    name === "" || name.startsWith("/") || name.includes("\\") || name.includes("\0") ||
+    name.split("/").some((part) => part === ".." || part === "")
+  ) {
+    node.fail(
+      `${JSON.stringify(name)}: a name relative to the program's own folder, without "..", is expected`,
+      "file.outside-folder",
+    );
+  }
+  const path = `${folder}/${name}`;
+  let real: string, realFolder: string;
+  try {
+    real = Deno.realPathSync(path);
+    realFolder = Deno.realPathSync(folder);
+  } catch {
+    node.fail(`there is no file ${path}`, "file.missing");
+  }
+  if (!real.startsWith(realFolder.endsWith("/") ? realFolder : `${realFolder}/`)) {
+    node.fail(`${path} is a link out of the program's folder`, "file.outside-folder");
+  }
+  return readInputFile(path);
+}
+
+function readAddressIn(node: JsonNode, alignment: number): bigint {
+  const address = node.unsigned(MAX_U64);
+  if (!isCanonical(address)) node.fail(`${hex(address)} is no guest address: bits 63 to 48 must repeat bit 47`);
+  if (address % BigInt(alignment) !== 0n) node.fail(`${hex(address)} is no multiple of ${alignment}`);
+  return address;
+}
+
+function requireMapped(
+  node: JsonNode,
+  address: bigint,
+  bytes: number,
+  memory: readonly ProgramMemory[],
+): ProgramMemory {
+  const window = memory.find(({ base, bytes: size }) =>
+    address >= base && address + BigInt(bytes) <= base + BigInt(size)
+  );
+  return window ?? node.fail(`${hex(address)} to ${hex(address + BigInt(bytes))} is not inside one memory window`);
+}
