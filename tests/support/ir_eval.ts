@@ -182,8 +182,10 @@ class Wave {
           return mask.map(() => false);
         }
         case Op.Barrier:
-          if (mask.includes(false)) throw this.broken(i, "barrier that not all lanes reach");
-          yield i;
+          if (mask.includes(true)) {
+            if (mask.includes(false)) throw this.broken(i, "barrier that not all lanes reach");
+            yield i;
+          }
           i++;
           break;
         case Op.Nop:
