@@ -5,7 +5,8 @@
  * @module
  */
 import { parseArgs } from "@std/cli";
-import { ExitCode } from "../../src/errors.ts";
+import { AnyAgcError, ExitCode } from "../../src/errors.ts";
+import { buildSpirvTools } from "../spirv_tools/build.ts";
 import { installPackages, thisMachine } from "./apt.ts";
 import { missingPackages, type Need } from "./packages.ts";
 
@@ -47,12 +48,23 @@ export async function setup(args: readonly string[], say: (line: string) => void
     }
   }
 
-  const built = await buildLibraries(say);
-  if (built === undefined) return ExitCode.Host;
-  if (missing.length === 0 && !built) {
-    say(`setup: everything is there (${Math.round(performance.now() - started)} ms)`);
-  } else say(`setup: done in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  let built: boolean;
+  try {
+    const before = performance.now();
+    built = await buildSpirvTools();
+    if (built) say(`setup: built the SPIRV-Tools library (${seconds(before)})`);
+  } catch (error) {
+    if (!(error instanceof AnyAgcError)) throw error;
+    say(`setup: ${error.message}`);
+    return error.exitCode;
+  }
+  const changed = missing.length > 0 || built;
+  say(changed ? `setup: done (${seconds(started)})` : `setup: everything is there (${seconds(started)})`);
   return ExitCode.Done;
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1000).toFixed(2)} s`;
 }
 
 function unknownArgument(arg: string, say: (line: string) => void): never {
