@@ -4,7 +4,7 @@ import { Algebra, Environment, FALSE, TRUE } from "./regions/algebra.ts";
 import { type Known, rebuild } from "./regions/rebuild.ts";
 import { parkingProblem } from "./regions/parking.ts";
 import { type Decision, Walker, type WaveIf, waveIf } from "./regions/walker.ts";
-import { indexStructure, type StructureIndex } from "./structure.ts";
+import { countUses, indexStructure, type StructureIndex } from "./structure.ts";
 
 /** One wave branch and what became of it. */
 export interface RegionReport {
@@ -74,10 +74,9 @@ function convergentOperations(
   barrierBefore: ReadonlySet<number>,
 ): Set<number> {
   const together = new Set<number>(barrierBefore);
-  const uses = new Int32Array(ir.length);
-  for (let i = 0; i < ir.length; i++) countUses(ir, i, uses);
+  const uses = countUses(ir);
   for (const index of branches.keys()) {
-    // The condition's own use does not count; a negation between is used by the branch alone or not at all dead code.
+    // The condition's own use does not count; nor does that of a negation that only the branch uses.
     let condition = ir.a[index];
     uses[condition]--;
     while (ir.op[condition] === Op.LNot && uses[condition] === 0) {
@@ -91,18 +90,6 @@ function convergentOperations(
     else if (op === Op.Any ? uses[i] > 0 : OPS[op].exchange) together.add(i);
   }
   return together;
-}
-
-function countUses(ir: Ir, i: number, uses: Int32Array): void {
-  const kinds = OPS[ir.op[i]].operands;
-  if (kinds[0] === "p") {
-    for (let k = 0; k < ir.b[i]; k++) uses[ir.pool[ir.a[i] + k]]++;
-    return;
-  }
-  if (kinds[0] === "v") uses[ir.a[i]]++;
-  if (kinds[1] === "v") uses[ir.b[i]]++;
-  if (kinds[2] === "v") uses[ir.c[i]]++;
-  if (kinds[3] === "v") uses[ir.d[i]]++;
 }
 
 function conditionAny(ir: Ir, index: number): number {
@@ -132,7 +119,8 @@ function initialDecisions(
       decision = "wave";
     } else if (within(index, end)) {
       const skipEmpty = parts.skip[0] >= parts.skip[1] || !hasEffects(ir, parts.skip);
-      decision = leaves || !skipEmpty ? "wave" : "flat";
+      // A loop may count on having lanes: executed with none it might not end.
+      decision = leaves || !skipEmpty || hasLoop(ir, parts.active) ? "wave" : "flat";
       reasons.set(index, "lanes exchange or synchronise inside the region");
     } else if (leaves && within(loop, structure.endOf[loop])) {
       decision = "wave";
@@ -154,6 +142,11 @@ function leavesLoop(ir: Ir, structure: StructureIndex, index: number): boolean {
 
 function hasEffects(ir: Ir, [start, end]: readonly [number, number]): boolean {
   for (let i = start; i < end; i++) if (OPS[ir.op[i]].effect || OPS[ir.op[i]].structure) return true;
+  return false;
+}
+
+function hasLoop(ir: Ir, [start, end]: readonly [number, number]): boolean {
+  for (let i = start; i < end; i++) if (ir.op[i] === Op.Loop) return true;
   return false;
 }
 

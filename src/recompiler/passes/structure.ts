@@ -1,5 +1,5 @@
 import type { Ir } from "../ir/ir.ts";
-import { Op } from "../ir/ops.ts";
+import { Op, OPS } from "../ir/ops.ts";
 
 /** Where the constructs of an IR stream begin and end; all arrays are indexed by operation. */
 export interface StructureIndex {
@@ -65,4 +65,21 @@ export function indexStructure(ir: Ir): StructureIndex {
     else if (op === Op.Continue) index.edgeOf[i] = index.continueCount[loop]++;
   }
   return index;
+}
+
+/** Number of uses of each value as an operand. */
+export function countUses(ir: Ir): Int32Array {
+  const uses = new Int32Array(ir.length);
+  for (let i = 0; i < ir.length; i++) {
+    const kinds = OPS[ir.op[i]].operands;
+    if (kinds[0] === "p") {
+      for (let k = 0; k < ir.b[i]; k++) uses[ir.pool[ir.a[i] + k]]++;
+      continue;
+    }
+    if (kinds[0] === "v") uses[ir.a[i]]++;
+    if (kinds[1] === "v") uses[ir.b[i]]++;
+    if (kinds[2] === "v") uses[ir.c[i]]++;
+    if (kinds[3] === "v") uses[ir.d[i]]++;
+  }
+  return uses;
 }

@@ -1,6 +1,6 @@
 import { Ir } from "../../ir/ir.ts";
 import { IfKind, Op, OPS, Type } from "../../ir/ops.ts";
-import type { StructureIndex } from "../structure.ts";
+import { countUses, type StructureIndex } from "../structure.ts";
 import type { Decision, WaveIf } from "./walker.ts";
 
 /** Truths of Bool operands: key operation * 4 + operand, or `-1 - If` for the `b` of a wave branch. */
@@ -25,11 +25,12 @@ export function rebuild(
     const truth = known.get(index * 4 + slot);
     return truth === undefined ? map[value] : out.constB(truth);
   };
+  const unused = unusedVotes(ir, decisions);
   // Constants first: they may be used from anywhere.
   for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Const) map[i] = copyConstant(out, ir, i);
   for (let i = 1; i < ir.length; i++) {
     const op = ir.op[i];
-    if (op === Op.Const) continue;
+    if (op === Op.Const || unused.has(i)) continue;
     out.currentPc = ir.pc[i];
     if (barrierBefore.has(i)) out.emit(Op.Barrier);
     if (op === Op.If && decisions.get(i) === "flat") {
@@ -89,6 +90,20 @@ export function rebuild(
     out.b[map[phi]] = truth === undefined ? map[ir.b[phi]] : out.constB(truth);
   }
   return out;
+}
+
+/** The Any and LNot operations that only served conditions of branches which no longer vote. */
+function unusedVotes(ir: Ir, decisions: ReadonlyMap<number, Decision>): Set<number> {
+  const uses = countUses(ir);
+  const unused = new Set<number>();
+  for (const [index, decision] of decisions) {
+    if (decision === "wave") continue;
+    for (let i = ir.a[index]; --uses[i] === 0 && (ir.op[i] === Op.LNot || ir.op[i] === Op.Any); i = ir.a[i]) {
+      unused.add(i);
+      if (ir.op[i] === Op.Any) break;
+    }
+  }
+  return unused;
 }
 
 function copyConstant(out: Ir, ir: Ir, i: number): number {
