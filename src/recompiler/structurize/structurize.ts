@@ -1,0 +1,56 @@
+/**
+ * Turns the wave-level control flow graph into a structured tree.
+ *
+ * 1. graph.ts: blocks and edges without empty blocks; all ends lead to one exit.
+ * 2. cfg/loops.ts: loops; an irreducible one gets a dispatch node; small code that only an exit of a loop leads to moves into it.
+ * 3. items.ts: the acyclic view in which each loop is one item, and its dominator tree.
+ * 4. guards.ts: which places need a guard variable.
+ * 5. emit.ts, tidy.ts: the tokens.
+ *
+ * Time and size are linear in the number of blocks (times the nesting depth of loops).
+ */
+import { type Cfg, type Condition, isMaskCondition } from "../cfg/cfg.ts";
+import { findLoops, type PullLimits } from "../cfg/loops.ts";
+import { OPCODES, Trait } from "../../rdna/table.ts";
+import { emitTokens } from "./emit.ts";
+import { blockGraph } from "./graph.ts";
+import { findGuards } from "./guards.ts";
+import { buildItems } from "./items.ts";
+import { tidy } from "./tidy.ts";
+import { Token, type Tree } from "./tree.ts";
+
+/** How much code may move into a loop so that its exits join: see {@linkcode PullLimits}. */
+const PULL_NODES = 8;
+const PULL_INSTRUCTIONS = 64;
+
+/**
+ * The structured form of a program.
+ *
+ * @throws RefusedError when loops nest deeper than MAX_LOOP_DEPTH (cfg/loops.ts).
+ */
+export function structurize(cfg: Cfg): Tree {
+  const { graph, exit, root } = blockGraph(cfg);
+  const forest = findLoops(graph, root, pullLimits(cfg));
+  const items = buildItems(graph, forest, root, exit);
+  const guards = findGuards(items);
+  return tidy(emitTokens(cfg, items, guards, root), guards.count);
+}
+
+/** Whether the If at `index` tests a lane mask (VCC, EXEC) and may stand for a divergent `if` per lane; false: SCC or a guard, wave-uniform. */
+export function isMaskIf(tree: Tree, index: number): boolean {
+  return tree.token[index] === Token.If && isMaskCondition(tree.b[index] as Condition);
+}
+
+/** Blocks by size. A barrier must not move into a loop: other waves of the workgroup may still be in it. */
+function pullLimits(cfg: Cfg): PullLimits {
+  const weight = new Int32Array(cfg.blockCount);
+  for (let b = 0; b < cfg.blockCount; b++) {
+    weight[b] = cfg.blockEnd[b] - cfg.blockStart[b];
+    for (let i = cfg.blockStart[b]; i < cfg.blockEnd[b]; i++) {
+      if ((OPCODES[cfg.instructions[i].op].traits & Trait.Barrier) !== 0) weight[b] = -1;
+    }
+  }
+  return { weight, nodes: PULL_NODES, total: PULL_INSTRUCTIONS };
+}
+
+export { dumpTree } from "./dump.ts";
