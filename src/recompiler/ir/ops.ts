@@ -188,7 +188,7 @@ const ROWS = [
   row("LdsLoad", "-", "vvi"),
   row("LdsStore", Void, "vvvi", { effect: true }),
   row("LdsAtomic", U32, "vvvi", { effect: true }),
-  row("Barrier", Void, "", { effect: true }),
+  row("Barrier", Void, "i", { effect: true }), // a = 1: added for the lockstep of a wave, 0: the program's own
 
   // --- the wave ---
   row("Any", Bool, "v", { exchange: true }), // true if the value is true in any lane of the wave

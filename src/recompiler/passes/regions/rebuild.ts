@@ -32,7 +32,7 @@ export function rebuild(
     const op = ir.op[i];
     if (op === Op.Const || unused.has(i)) continue;
     out.currentPc = ir.pc[i];
-    if (barrierBefore.has(i)) out.emit(Op.Barrier);
+    if (barrierBefore.has(i)) out.emit(Op.Barrier, 1);
     if (op === Op.If && decisions.get(i) === "flat") {
       const parts = branches.get(i)!;
       const truth = known.get(-1 - i);
