@@ -39,9 +39,9 @@ export const SWITCHES = [
   },
   {
     name: "ANYPS5_GPU",
-    meaning: "Vulkan device to use: a part of its name (any case), or its number in `doctor`.",
+    meaning: "Vulkan device to use: a part of its name (any case), or `software`.",
     default: "the first device that qualifies, a GPU before a software device",
-    where: "src/gpu/device.ts",
+    where: "src/gpu/choose_device.ts",
   },
   {
     name: "ANYPS5_REQUIRE_VULKAN",

@@ -32,7 +32,10 @@ function probe(act: (context: CommandContext) => unknown = () => 0): Command {
     run: async (context) => {
       await act(context);
       context.out.line("text for people");
-      return { exitCode: 0, data: { schema: "test/1", got: context.positionals, options: context.options, big: 1n << 63n } };
+      return {
+        exitCode: 0,
+        data: { schema: "test/1", got: context.positionals, options: context.options, big: 1n << 63n },
+      };
     },
   };
 }
@@ -55,14 +58,23 @@ Deno.test("a command gets its positionals and options, and its text goes to stan
 Deno.test("--json prints one JSON object and no text; 64-bit numbers are hexadecimal text", async () => {
   const { code, sink } = await run(["probe", "a", "--json"]);
   assertEquals(code, 0);
-  assertEquals(JSON.parse(sink.text), { schema: "test/1", got: ["a"], options: { json: true }, big: "0x8000000000000000" });
+  assertEquals(JSON.parse(sink.text), {
+    schema: "test/1",
+    got: ["a"],
+    options: { json: true },
+    big: "0x8000000000000000",
+  });
 });
 
 const MISTAKES: [string, string[], RegExp][] = [
   ["an unknown command names the nearest", ["prboe"], /there is no command prboe \(did you mean probe\?\)/],
   ["an unknown command far from all names none", ["zzz"], /there is no command zzz; anyagc --help lists them/],
   ["an unknown option of the launcher", ["--versoin"], /there is no option --versoin \(did you mean --version\?\)/],
-  ["an unknown option names the nearest", ["probe", "a", "--ouptut=x"], /probe has no option --ouptut \(did you mean --output\?\)/],
+  [
+    "an unknown option names the nearest",
+    ["probe", "a", "--ouptut=x"],
+    /probe has no option --ouptut \(did you mean --output\?\)/,
+  ],
   ["an unknown letter", ["probe", "a", "-x"], /probe has no option -x/],
   ["an option without its value", ["probe", "a", "--output"], /--output needs a value: --output PATH/],
   ["an option followed by another", ["probe", "a", "--output", "--strict"], /--output needs a value/],

@@ -1,0 +1,10 @@
+/**
+ * The table of commands.
+ *
+ * @module
+ */
+import type { Command } from "./command.ts";
+import { DOCTOR } from "./doctor.ts";
+
+/** All commands, in the order of the help. Back ends are imported by a command's `run`, so that help costs nothing. */
+export const COMMANDS: readonly Command[] = [DOCTOR];

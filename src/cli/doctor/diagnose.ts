@@ -1,0 +1,135 @@
+/**
+ * What this machine can do for AnyAGC and what it lacks, each lack with its fix.
+ *
+ * @module
+ */
+import { AnyAgcError } from "../../errors.ts";
+import type { DeviceCapabilities } from "../../gpu/capabilities.ts";
+import type { DeviceSummary } from "../../gpu/choose_device.ts";
+
+/** Asks the machine. Tests give their own answers. */
+export interface Probes {
+  /** For example `x86_64 linux`. */
+  platform(): { arch: string; os: string };
+  /** All devices. @throws HostError without a loader or a driver */
+  devices(): DeviceSummary[];
+  /** Index of the device that a run would take. @throws HostError when none fits */
+  choose(devices: readonly DeviceSummary[]): number;
+  /** Loads the validation layer once. @throws HostError without it */
+  validationLayer(): void;
+  /** Loads SPIRV-Tools. @returns its path and version @throws HostError without it */
+  spirvTools(): { path: string; version: string };
+}
+
+/** One line of the diagnosis. */
+export interface Check {
+  name: string;
+  /** `problem`: programs cannot run. `warning`: something that is not needed for every run is missing. */
+  state: "ok" | "warning" | "problem";
+  text: string;
+}
+
+/** A device as `doctor` shows it. */
+export interface DiagnosedDevice extends DeviceSummary {
+  /** A run would take it. */
+  chosen: boolean;
+}
+
+/** The whole diagnosis. */
+export interface Diagnosis {
+  /** No problems. */
+  ok: boolean;
+  checks: Check[];
+  devices: DiagnosedDevice[];
+}
+
+/** Makes the diagnosis. Every failure becomes a check: one missing thing does not hide the next. */
+export function diagnose(probes: Probes): Diagnosis {
+  const checks: Check[] = [];
+  const check = <T>(name: string, lack: "warning" | "problem", probe: () => [T, string]): T | undefined => {
+    try {
+      const [value, text] = probe();
+      checks.push({ name, state: "ok", text });
+      return value;
+    } catch (error) {
+      if (!(error instanceof AnyAgcError)) throw error;
+      checks.push({ name, state: lack, text: error.message });
+    }
+  };
+
+  const { arch, os } = probes.platform();
+  const fits = arch === "x86_64" && os === "linux";
+  checks.push({
+    name: "platform",
+    state: fits ? "ok" : "problem",
+    text: fits ? `${arch} ${os}` : `${arch} ${os}: native calls are supported on x86-64 Linux only`,
+  });
+  const summaries = check("Vulkan", "problem", () => {
+    const list = probes.devices();
+    return [list, `the loader works, ${list.length} device${list.length === 1 ? "" : "s"}`];
+  }) ?? [];
+  let chosen = -1;
+  if (summaries.length > 0) {
+    chosen = check("device", "problem", () => {
+      const index = probes.choose(summaries);
+      return [index, `runs would use "${summaries[index].capabilities.name}"`];
+    }) ?? -1;
+    if (chosen >= 0 && summaries[chosen].capabilities.limits.hostImportAlignment === 0) {
+      checks.push({
+        name: "memory",
+        state: "warning",
+        text: `"${
+          summaries[chosen].capabilities.name
+        }" cannot import host memory (VK_EXT_external_memory_host): guest memory is mirrored`,
+      });
+    }
+  }
+  check("validation layer", "warning", () => [probes.validationLayer(), "VK_LAYER_KHRONOS_validation loads"]);
+  check("SPIRV-Tools", "warning", () => {
+    const { path, version } = probes.spirvTools();
+    return [path, `${version} (${path})`];
+  });
+  return {
+    ok: checks.every((c) => c.state !== "problem"),
+    checks,
+    devices: summaries.map((summary, index) => ({ ...summary, chosen: index === chosen })),
+  };
+}
+
+/** The properties of a device that decide what runs on it and how: rows of name and value. */
+export function deviceRows(c: DeviceCapabilities): [string, string][] {
+  const { subgroup, limits, floatControls: { f32 } } = c;
+  const modes = [
+    f32.denormPreserve && "keep denormals",
+    f32.denormFlushToZero && "flush denormals",
+    f32.roundToNearestEven && "round to nearest even",
+    f32.roundTowardZero && "round toward zero",
+    f32.signedZeroInfNanPreserve && "keep signed zero, infinity, NaN",
+  ].filter((mode) => mode !== false);
+  const widths = (["shaderInt8", "shaderInt16", "shaderFloat16", "shaderFloat64"] as const)
+    .filter((feature) => c.features.includes(feature)).map((feature) => feature.slice(6).toLowerCase());
+  const sizes = subgroup.minimumSize === subgroup.maximumSize
+    ? `${subgroup.size}`
+    : `${subgroup.size} (${subgroup.minimumSize} to ${subgroup.maximumSize})`;
+  return [
+    ["kind", c.type],
+    ["driver", `${c.driver.name} ${c.driver.info}`.trim()],
+    ["Vulkan", c.apiVersion],
+    ["lanes per subgroup", sizes],
+    ["f32 modes", modes.join(", ") || "none"],
+    ["optional types", widths.join(", ") || "none"],
+    ["workgroup", `${limits.workgroupInvocations} threads, ${bytes(limits.computeSharedMemory)} of shared memory`],
+    ["largest allocation", bytes(limits.memoryAllocation)],
+    ["host memory", limits.hostImportAlignment > 0 ? "imported in place" : "mirrored"],
+  ];
+}
+
+function bytes(count: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let value = count, unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${Number(value.toFixed(1))} ${units[unit]}`;
+}

@@ -1,0 +1,130 @@
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { deviceRows, diagnose, type Probes } from "../../../src/cli/doctor/diagnose.ts";
+import { HostError } from "../../../src/errors.ts";
+import type { DeviceCapabilities } from "../../../src/gpu/capabilities.ts";
+import type { DeviceSummary } from "../../../src/gpu/choose_device.ts";
+
+const noModes = {
+  signedZeroInfNanPreserve: false,
+  denormPreserve: false,
+  denormFlushToZero: false,
+  roundToNearestEven: false,
+  roundTowardZero: false,
+};
+
+const capabilities: DeviceCapabilities = {
+  name: "Test GPU",
+  type: "discrete",
+  vendorId: 1,
+  deviceId: 2,
+  apiVersion: "1.3.250",
+  driver: { name: "testdrv", info: "7.1", version: 1, uuid: "00" },
+  deviceUuid: "00",
+  pipelineCacheUuid: "00",
+  features: ["shaderInt64", "shaderInt8", "shaderFloat64"],
+  missingFeatures: [],
+  extensions: ["VK_EXT_external_memory_host"],
+  subgroup: {
+    size: 32,
+    minimumSize: 32,
+    maximumSize: 64,
+    canRequireSize: true,
+    canRequireFull: true,
+    maximumPerWorkgroup: 32,
+    operations: {
+      basic: true,
+      vote: true,
+      arithmetic: true,
+      ballot: true,
+      shuffle: true,
+      shuffleRelative: true,
+      clustered: true,
+      quad: true,
+    },
+  },
+  floatControls: { f16: noModes, f32: { ...noModes, denormPreserve: true, roundToNearestEven: true }, f64: noModes },
+  denormBehaviorIndependence: "all",
+  roundingModeIndependence: "all",
+  limits: {
+    computeSharedMemory: 49152,
+    workgroupInvocations: 1024,
+    workgroupSize: [1024, 1024, 64],
+    workgroupCount: [65535, 65535, 65535],
+    pushConstants: 256,
+    memoryAllocation: 3 * 2 ** 29,
+    bufferSize: 2 ** 32,
+    hostImportAlignment: 4096,
+    timestampPeriod: 1,
+    timestampBits: 64,
+  },
+  queueFamily: 0,
+  queueCount: 1,
+};
+const device: DeviceSummary = { capabilities, usable: true, problems: [] };
+
+const healthy: Probes = {
+  platform: () => ({ arch: "x86_64", os: "linux" }),
+  devices: () => [device],
+  choose: () => 0,
+  validationLayer: () => {},
+  spirvTools: () => ({ path: "/lib/x.so", version: "v2023.1" }),
+};
+const lack = (what: string) => () => {
+  throw new HostError("host.missing", `${what} is missing. Install it.`);
+};
+const states = (probes: Probes) =>
+  Object.fromEntries(diagnose(probes).checks.map((check) => [check.name, check.state]));
+
+Deno.test("a machine with everything is fine, and the chosen device is marked", () => {
+  const diagnosis = diagnose({ ...healthy, devices: () => [device, device], choose: () => 1 });
+  assert(diagnosis.ok);
+  assertEquals(diagnosis.checks.map((check) => check.state), ["ok", "ok", "ok", "ok", "ok"]);
+  assertEquals(diagnosis.devices.map((d) => d.chosen), [false, true]);
+});
+
+Deno.test("a missing loader is a problem that says its fix, and what else is missing still shows", () => {
+  const diagnosis = diagnose({ ...healthy, devices: lack("the loader"), spirvTools: lack("SPIRV-Tools") });
+  assertEquals(diagnosis.ok, false);
+  assertEquals(diagnosis.devices, []);
+  const texts = diagnosis.checks.filter((check) => check.state !== "ok").map((check) => [check.name, check.text]);
+  assertEquals(texts, [
+    ["Vulkan", "the loader is missing. Install it."],
+    ["SPIRV-Tools", "SPIRV-Tools is missing. Install it."],
+  ]);
+});
+
+Deno.test("devices of which none fits are a problem; the tools' absence is only a warning", () => {
+  assertEquals(states({ ...healthy, choose: lack("a fitting device") }).device, "problem");
+  const without = diagnose({ ...healthy, validationLayer: lack("the layer"), spirvTools: lack("the library") });
+  assert(without.ok);
+  assertEquals(without.checks.filter((check) => check.state === "warning").length, 2);
+});
+
+Deno.test("a device that cannot import host memory gives a warning", () => {
+  const mirrored = {
+    ...device,
+    capabilities: { ...capabilities, limits: { ...capabilities.limits, hostImportAlignment: 0 } },
+  };
+  assertEquals(states({ ...healthy, devices: () => [mirrored] }).memory, "warning");
+});
+
+Deno.test("another platform than x86-64 Linux is a problem", () => {
+  assertEquals(states({ ...healthy, platform: () => ({ arch: "aarch64", os: "linux" }) }).platform, "problem");
+});
+
+Deno.test("a defect in a probe is not taken for a lack of the machine", () => {
+  const broken = () => {
+    throw new TypeError("undefined is no function");
+  };
+  assertThrows(() => diagnose({ ...healthy, spirvTools: broken }), TypeError);
+});
+
+Deno.test("a device's rows name what decides", () => {
+  const rows = Object.fromEntries(deviceRows(capabilities));
+  assertEquals(rows["lanes per subgroup"], "32 (32 to 64)");
+  assertEquals(rows["f32 modes"], "keep denormals, round to nearest even");
+  assertEquals(rows["optional types"], "int8, float64");
+  assertEquals(rows["largest allocation"], "1.5 GiB");
+  assertMatch(rows.workgroup, /1024 threads, 48 KiB/);
+  assertEquals(rows["host memory"], "imported in place");
+});
