@@ -111,7 +111,7 @@ const TRAIT_WORDS: Readonly<Record<string, number>> = {
 
 /** Words that are kept in {@linkcode Opcode.words} and have no bit of their own. */
 const PLAIN_WORDS = new Set(
-  "src2 st64 gws scratch clock waveid message privileged mix novop3 nosdwa nodpp wide b c d cd cl l lz o g16 lod mip msaa"
+  "opsel src2 st64 gws scratch clock waveid message privileged mix novop3 nosdwa nodpp wide b c d cd cl l lz o g16 lod mip msaa"
     .split(" "),
 );
 
@@ -120,6 +120,11 @@ export interface OpcodeNumbers {
   readonly [Encoding.Vop3]?: number;
   readonly [encoding: number]: number | undefined;
 }
+
+/** What a source may be, where that is less than the encoding admits. */
+export const SourceClass = { Any: 0, Vector: 1, Scalar: 2, ScalarRegister: 3 } as const;
+
+const SOURCE_CLASS_PREFIXES = "-vsr";
 
 /** Kind of access of an image instruction. */
 export type ImageKind = "load" | "store" | "atomic" | "sample" | "gather" | "resinfo" | "bvh";
@@ -146,6 +151,8 @@ export interface Opcode {
   readonly scalarDst: boolean;
   /** Source types in the order of src0, src1, src2 (memory: address, data, second data). */
   readonly src: readonly DataType[];
+  /** Restriction of each source, one of {@linkcode SourceClass}. */
+  readonly srcClass: readonly number[];
   /** {@linkcode Trait} bits. */
   readonly traits: number;
   /** All trait words of the row, also those without a bit. */
@@ -188,7 +195,8 @@ function add(row: Row, encoding: Encoding, extra: Partial<Opcode> & { numbers?: 
     targets: targets === 0 ? (1 << TARGETS.length) - 1 : targets,
     dst: dst.map((type) => dataType(scalarDst ? type.slice(1) : type)),
     scalarDst,
-    src: src.map(dataType),
+    src: src.map((type) => dataType(SOURCE_CLASS_PREFIXES.indexOf(type[0]) > 0 ? type.slice(1) : type)),
+    srcClass: src.map((type) => Math.max(SOURCE_CLASS_PREFIXES.indexOf(type[0]), 0)),
     words,
     memory,
     formatCount,

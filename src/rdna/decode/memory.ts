@@ -1,3 +1,4 @@
+import { imageAddress, imageDataDwords } from "../image.ts";
 import { Encoding, Flag, type Instruction, Operand } from "../instruction.ts";
 import { type OpcodeIndex, OPCODES } from "../table.ts";
 import type { Target } from "../target.ts";
@@ -17,7 +18,13 @@ const DATA1_DWORDS = Uint8Array.from(
 );
 const IS_ATOMIC = Uint8Array.from(OPCODES, (opcode) => opcode.words.has("atomic") || opcode.image === "atomic" ? 1 : 0);
 const IS_LOAD = Uint8Array.from(OPCODES, (opcode) => opcode.words.has("load") ? 1 : 0);
+/** Loads of at most 32 bits per lane, which can go to LDS instead of registers (AMD RDNA2 ISA, section 8.1.10). */
+const HAS_LDS = Uint8Array.from(OPCODES, (opcode) => {
+  if (!opcode.words.has("load") || opcode.dst[0]?.dwords !== 1) return 0;
+  return opcode.words.has("d16") || opcode.words.has("d16hi") || opcode.words.has("wave") ? 0 : 1;
+});
 const IS_CACHE = Uint8Array.from(OPCODES, (opcode) => opcode.words.has("cache") ? 1 : 0);
+const IS_BVH = Uint8Array.from(OPCODES, (opcode) => opcode.image === "bvh" ? 1 : 0);
 /** MIMG: 1 has a sampler, 2 returns data always, 4 stores or updates. */
 const IMAGE_SHAPE = Uint8Array.from(OPCODES, (opcode) => {
   switch (opcode.image) {
@@ -92,7 +99,7 @@ export function decodeFlat(
   const saddr = high >>> 16 & 0x7f;
   const lds = word >>> 13 & 1;
   if (lds === 1) {
-    if (segment === 0 || IS_LOAD[op] === 0) noInstruction(words, at, `${OPCODES[op].name} has no LDS form`);
+    if (segment === 0 || HAS_LDS[op] === 0) noInstruction(words, at, `${OPCODES[op].name} has no LDS form`);
     out.flags |= Flag.Lds;
   }
   let hasVector = HAS_ADDR[op] === 1;
@@ -133,7 +140,7 @@ export function decodeMubuf(
   out.op = op;
   out.encoding = Encoding.Mubuf;
   if (word >>> 16 & 1) {
-    if (IS_LOAD[op] === 0) noInstruction(words, at, `${OPCODES[op].name} has no LDS form`);
+    if (HAS_LDS[op] === 0) noInstruction(words, at, `${OPCODES[op].name} has no LDS form`);
     out.flags |= Flag.Lds;
   }
   decodeBufferFields(words, at, word, op, out);
@@ -214,17 +221,23 @@ export function decodeMimg(
   if (high >>> 31) out.flags |= Flag.D16;
   const shape = IMAGE_SHAPE[op];
   out.addr = Operand.Vgpr0 + (high & 0xff);
-  const register = Operand.Vgpr0 + (high >>> 8 & 0xff);
+  const register = vectorTuple(words, at, high >>> 8 & 0xff, imageDataDwords(out));
   if (shape & 2) out.dst = register;
   if (shape & 4) out.data = register;
   if (IS_ATOMIC[op] === 1 && out.flags & Flag.Glc) out.dst = register;
-  out.srsrc = (high >>> 16 & 0x1f) * 4;
-  if (shape & 1) out.soffset = (high >>> 21 & 0x1f) * 4;
-  if (nsa > 0) {
+  const resourceDwords = IS_BVH[op] === 1 || out.flags & Flag.R128 ? 4 : 8;
+  out.srsrc = scalarTuple(words, at, (high >>> 16 & 0x1f) * 4, resourceDwords);
+  if (shape & 1) out.soffset = scalarTuple(words, at, (high >>> 21 & 0x1f) * 4, 4);
+  const { total } = imageAddress(out);
+  if (nsa === 0) vectorTuple(words, at, high & 0xff, total);
+  else {
     out.flags |= Flag.Nsa;
     const addresses: number[] = [];
     for (let i = 0; i < nsa * 4; i++) addresses.push(Operand.Vgpr0 + (words[at + 2 + (i >> 2)] >>> (i & 3) * 8 & 0xff));
     out.nsa = addresses;
+    if (total > 1 + addresses.length) {
+      noInstruction(words, at, `${OPCODES[op].name} needs ${total} addresses, and ${1 + addresses.length} are given`);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-import { Operand } from "../instruction.ts";
+import { type Instruction, Operand } from "../instruction.ts";
+import { OPCODES, SourceClass } from "../table.ts";
 import { noInstruction } from "./fail.ts";
 
 /**
@@ -26,6 +27,50 @@ export function vectorSource(words: Uint32Array, at: number, code: number, dword
     else if (code + dwords > 512) noInstruction(words, at, `a source of ${dwords} registers starts at v${code - 256}`);
   }
   return code;
+}
+
+/** Op ids with a source that may be less than the encoding admits. */
+const RESTRICTED = Uint8Array.from(
+  OPCODES,
+  (opcode) => opcode.srcClass.some((kind) => kind !== SourceClass.Any) ? 1 : 0,
+);
+
+/** Checks the sources of `out` against what its opcode admits. */
+export function checkSourceClasses(words: Uint32Array, at: number, out: Instruction): void {
+  if (RESTRICTED[out.op] === 0) return;
+  const { name, srcClass } = OPCODES[out.op];
+  srcClass.forEach((kind, i) => {
+    const code = i === 0 ? out.src0 : i === 1 ? out.src1 : out.src2;
+    if (kind === SourceClass.Vector && code < Operand.LdsDirect) {
+      noInstruction(words, at, `source ${i} of ${name} is no vector register`);
+    }
+    if (kind >= SourceClass.Scalar && code >= Operand.Vgpr0) {
+      noInstruction(words, at, `source ${i} of ${name} is no scalar`);
+    }
+    if (kind === SourceClass.ScalarRegister && code > 127) {
+      noInstruction(words, at, `source ${i} of ${name} is no scalar register`);
+    }
+  });
+}
+
+/** Sources (bits) to which negate and absolute value apply: floats, and the plain bits of v_mov_b32 and v_cndmask_b32. */
+const MODIFIABLE = Uint8Array.from(OPCODES, (opcode) => {
+  const plain = opcode.name === "v_mov_b32" || opcode.name === "v_cndmask_b32";
+  return opcode.src.reduce(
+    (bits, type, i) => bits | (type.kind === "f" || (plain && type.kind === "b") ? 1 << i : 0),
+    0,
+  );
+});
+const SOURCE_BITS = Uint8Array.from(OPCODES, (opcode) => (1 << opcode.src.length) - 1);
+
+/** Drops modifiers of sources that the opcode lacks, and refuses those of sources that are no floats. */
+export function checkModifiers(words: Uint32Array, at: number, out: Instruction): void {
+  const used = SOURCE_BITS[out.op];
+  out.neg &= used;
+  out.abs &= used;
+  if (((out.neg | out.abs) & ~MODIFIABLE[out.op]) !== 0) {
+    noInstruction(words, at, `${OPCODES[out.op].name} takes no negate or absolute value on an integer source`);
+  }
 }
 
 /** Checks a vector register tuple and returns its operand code (256 + number). */

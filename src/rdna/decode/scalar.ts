@@ -1,8 +1,8 @@
 import { Encoding, Flag, type Instruction, Operand } from "../instruction.ts";
 import { type OpcodeIndex, OPCODES } from "../table.ts";
 import type { Target } from "../target.ts";
-import { noInstruction, truncated, unknownOpcode } from "./fail.ts";
-import { scalarSource, scalarTuple } from "./operands.ts";
+import { truncated, unknownOpcode } from "./fail.ts";
+import { checkSourceClasses, scalarSource, scalarTuple } from "./operands.ts";
 
 /** Number of registers of scalar destination, first and second source, by op id. */
 const DST_DWORDS = Uint8Array.from(OPCODES, (opcode) => opcode.dst[0]?.dwords ?? 0);
@@ -50,6 +50,7 @@ export function decodeScalar(
     out.encoding = Encoding.Sop1;
     if (DST_DWORDS[op] > 0) out.dst = scalarTuple(words, at, word >>> 16 & 0x7f, DST_DWORDS[op]);
     if (SRC0_DWORDS[op] > 0) out.src0 = scalarSource(words, at, word & 0xff, SRC0_DWORDS[op]);
+    checkSourceClasses(words, at, out);
     if (out.src0 === Operand.Literal) literal(words, at, out);
     return;
   }
@@ -143,7 +144,6 @@ export function decodeSmem(
   if (ATC_PROBE[op] === 1) out.mode = register;
   if (shape & 8) {
     out.srsrc = scalarTuple(words, at, (word & 0x3f) * 2, IS_BUFFER[op] === 1 ? 4 : 2);
-    if (out.srsrc === Operand.M0) noInstruction(words, at, "the base of a scalar memory access is M0");
     out.imm = high << 11 >> 11;
     const offset = high >>> 25;
     if (offset !== Operand.Null) {

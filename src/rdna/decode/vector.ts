@@ -2,7 +2,7 @@ import { Encoding, Extra, Flag, type Instruction, Operand } from "../instruction
 import { type OpcodeIndex, OPCODES } from "../table.ts";
 import type { Target } from "../target.ts";
 import { noInstruction, truncated, unknownOpcode } from "./fail.ts";
-import { vectorSource, vectorTuple } from "./operands.ts";
+import { checkModifiers, checkSourceClasses, vectorSource, vectorTuple } from "./operands.ts";
 
 const SDWA = 249;
 const DPP16 = 250;
@@ -28,6 +28,11 @@ const WRITES_EXEC = Uint8Array.from(
   OPCODES,
   (opcode) => opcode.words.has("wexec") || opcode.name.startsWith("v_cmpx_") ? 1 : 0,
 );
+/** Bits of op_sel that count: one per source and the destination's (bit 3); v_permlane16_b32 has two of another meaning. */
+const OP_SEL_BITS = Uint8Array.from(OPCODES, (opcode) => {
+  if (!opcode.words.has("opsel")) return 0;
+  return opcode.words.has("lanes") ? 3 : 8 | (1 << opcode.src.length) - 1;
+});
 const IS_INTERP = Uint8Array.from(OPCODES, (opcode) => opcode.words.has("interp") ? 1 : 0);
 
 /** VOP1, VOP2, VOPC: the words whose top bit is 0 (AMD RDNA2 ISA, sections 12.7 to 12.9). */
@@ -67,6 +72,7 @@ export function decodeVop(
   if (code === DPP16 || code === DPP8 || code === DPP8_FETCH_INACTIVE) return decodeDpp(words, at, word, op, code, out);
   out.src0 = vectorSource(words, at, code, SRC_DWORDS[0][op]);
   if (sources > 1) out.src1 = vectorTuple(words, at, word >>> 9 & 0xff, SRC_DWORDS[1][op]);
+  checkSourceClasses(words, at, out);
   const third = THIRD[op];
   if (third === 1) out.src2 = Operand.Vcc;
   else if (third === 2) out.src2 = Operand.Literal;
@@ -98,6 +104,7 @@ function decodeSdwa(words: Uint32Array, at: number, word: number, op: number, ou
     out.abs |= (extra >>> 29 & 1) << 1;
   }
   if (THIRD[op] === 1) out.src2 = Operand.Vcc;
+  checkModifiers(words, at, out);
   checkSdwaSelect(words, at, extra >>> 16 & 7);
   if (SOURCES[op] > 1) checkSdwaSelect(words, at, extra >>> 24 & 7);
   if (out.encoding === Encoding.Vopc) {
@@ -147,6 +154,7 @@ function decodeDpp(words: Uint32Array, at: number, word: number, op: number, cod
     out.neg |= (extra >>> 22 & 1) << 1;
     out.abs |= (extra >>> 23 & 1) << 1;
   }
+  checkModifiers(words, at, out);
 }
 
 /** quad_perm, row_shl / row_shr / row_ror by 1..15, row_mirror, row_half_mirror, row_share, row_xmask. */
@@ -185,11 +193,11 @@ export function decodeVop3(
   if (number >= 0x100 && HAS_SDST[op] === 1) out.sdst = word >>> 8 & 0x7f;
   else {
     out.abs = word >>> 8 & 7;
-    out.opSel = word >>> 11 & 15;
+    out.opSel = word >>> 11 & OP_SEL_BITS[op];
   }
   out.omod = high >>> 27 & 3;
   out.neg = high >>> 29;
-  if (IS_INTERP[op] === 1) return decodeVop3Interp(high, op, out);
+  if (IS_INTERP[op] === 1) return decodeVop3Interp(words, at, high, op, out);
   decodeThreeSources(words, at, high, op, out);
 }
 
@@ -199,7 +207,7 @@ function compareDestination(words: Uint32Array, at: number, register: number): n
 }
 
 /** Interpolation in VOP3: the first source field holds the attribute, the vector registers stand in the second and third. */
-function decodeVop3Interp(high: number, op: number, out: Instruction): void {
+function decodeVop3Interp(words: Uint32Array, at: number, high: number, op: number, out: Instruction): void {
   out.dim = high & 0x3f;
   out.mode = high >>> 6 & 3;
   if (high >>> 8 & 1) out.flags |= Flag.High;
@@ -207,8 +215,10 @@ function decodeVop3Interp(high: number, op: number, out: Instruction): void {
   if (sources === 0) out.imm = high >>> 9 & 3;
   if (sources > 0) out.src0 = high >>> 9 & 0x1ff;
   if (sources > 1) out.src1 = high >>> 18 & 0x1ff;
+  checkSourceClasses(words, at, out);
   out.neg >>= 1;
   out.abs >>= 1;
+  checkModifiers(words, at, out);
 }
 
 function decodeThreeSources(words: Uint32Array, at: number, high: number, op: number, out: Instruction): void {
@@ -216,6 +226,8 @@ function decodeThreeSources(words: Uint32Array, at: number, high: number, op: nu
   if (sources > 0) out.src0 = vectorSource(words, at, high & 0x1ff, SRC_DWORDS[0][op]);
   if (sources > 1) out.src1 = vectorSource(words, at, high >>> 9 & 0x1ff, SRC_DWORDS[1][op]);
   if (sources > 2) out.src2 = vectorSource(words, at, high >>> 18 & 0x1ff, SRC_DWORDS[2][op]);
+  checkSourceClasses(words, at, out);
+  checkModifiers(words, at, out);
   if (out.src0 === Operand.Literal || out.src1 === Operand.Literal || out.src2 === Operand.Literal) {
     if (at + 2 >= words.length) truncated(words, at);
     out.literal = words[at + 2];

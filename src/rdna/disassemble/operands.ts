@@ -121,7 +121,14 @@ export function literalText(literal: number, style: ConstantStyle): string {
       const float = FLOAT_BITS_32.indexOf(literal);
       return float >= 0 ? FLOAT_TEXTS[float] : hexText(literal);
     }
-    default:
+    case "packed-i":
+    case "packed-f": {
+      const value = literal | 0;
+      if (value >= -16 && value <= 64) return String(value);
+      const float = (style === "packed-i" ? FLOAT_BITS_32 : FLOAT_BITS_16).indexOf(literal);
+      return float >= 0 ? FLOAT_TEXTS[float] : hexText(literal);
+    }
+    case "hex":
       return hexText(literal);
   }
 }

@@ -3,7 +3,7 @@ import type { Opcode } from "../table.ts";
 import type { DisassemblyContext } from "./context.ts";
 import { dependencyText, hardwareRegisterText, messageText, waitText } from "./control.ts";
 import type { DataType } from "../types.ts";
-import { type ConstantStyle, scalarText, sourceText } from "./operands.ts";
+import { type ConstantStyle, literalText, scalarText, sourceText } from "./operands.ts";
 
 /** Operands of SOP1, SOP2 and SOPC. */
 export function scalarOperands(ins: Instruction, opcode: Opcode, context: DisassemblyContext): string {
@@ -38,7 +38,7 @@ export function sopkOperands(ins: Instruction, opcode: Opcode, context: Disassem
     case "s_setreg_b32":
       return `${hardwareRegisterText(imm, context)}, ${scalarText(ins.src0, 1)}`;
     case "s_setreg_imm32_b32":
-      return `${hardwareRegisterText(imm, context)}, ${hexText(ins.literal)}`;
+      return `${hardwareRegisterText(imm, context)}, ${literalText(ins.literal, "32")}`;
   }
   const register = opcode.dst.length > 0 ? scalarText(ins.dst, opcode.dst[0].dwords) : scalarText(ins.src0, 1);
   return `${register}, ${opcode.words.has("branch") ? imm : hexText(imm)}`;

@@ -26,9 +26,9 @@ export function vectorOperands(ins: Instruction, opcode: Opcode, context: Disass
   return parts.join(", ") + modifiers(ins, opcode);
 }
 
-/** LLVM writes the literal of v_madmk_f32 and its kin raw, and the exponent of v_ldexp_f16 as if it were a float. */
+/** LLVM writes the K of v_madmk_f32 and its kin raw, and the exponent of v_ldexp_f16 as if it were a float. */
 function styleOf(opcode: Opcode, type: DataType, i: number): ConstantStyle {
-  if (opcode.traits & Trait.Literal) return "hex";
+  if (opcode.traits & Trait.Literal && i === (/ak_f/.test(opcode.name) ? 2 : 1)) return "hex";
   if (i === 1 && opcode.name === "v_ldexp_f16") return "16f";
   return constantStyle(type);
 }
@@ -46,15 +46,17 @@ function modifiedSource(
 ): string {
   const code = sourceCode(ins, i);
   let text = sourceText(code, ins.literal, type, context, styleOf(opcode, type, i));
-  const neg = ins.neg >>> i & 1;
-  const abs = ins.abs >>> i & 1;
-  const constant = code >= 128 && code < Operand.Vgpr0 && code !== Operand.LdsDirect && (code <= 208 || code >= 240) &&
-    !(code >= 251 && code <= 253);
   if (ins.extra === Extra.Sdwa && ins.control >>> (i === 0 ? 19 : 27) & 1 && i < 2) text = `sext(${text})`;
   if (!takesModifiers(opcode, type)) return text;
-  if (abs) text = `|${text}|`;
-  if (neg) text = constant && !abs ? `neg(${text})` : `-${text}`;
-  return text;
+  return withModifiers(text, code, ins.neg >>> i & 1, ins.abs >>> i & 1);
+}
+
+/** Writes |x| and -x; neg(1) where -1 would be another constant. */
+function withModifiers(text: string, code: number, neg: number, abs: number): string {
+  const constant = (code >= 128 && code <= 208) || (code >= 240 && code <= 248) || code === Operand.Literal;
+  if (abs) return neg ? `-|${text}|` : `|${text}|`;
+  if (!neg) return text;
+  return constant ? `neg(${text})` : `-${text}`;
 }
 
 /** Negate and absolute value act on floats (and on the plain bits of v_cndmask_b32, v_mov_b32 in SDWA and DPP). */
@@ -66,7 +68,7 @@ const OMOD = ["", " mul:2", " mul:4", " div:2"];
 
 function modifiers(ins: Instruction, opcode: Opcode): string {
   let text = "";
-  if (ins.encoding === Encoding.Vop3 && ins.opSel !== 0) {
+  if (ins.opSel !== 0) {
     // v_permlane16_b32 uses the bits as FETCH_INACTIVE and BOUND_CTRL; elsewhere there is one per source and one for the destination.
     const permlane = opcode.name.startsWith("v_permlane");
     const bits: number[] = [];
@@ -130,11 +132,9 @@ export function packedOperands(ins: Instruction, opcode: Opcode, context: Disass
   const mix = opcode.words.has("mix");
   const parts = [vectorText(ins.dst, 1)];
   opcode.src.forEach((type, i) => {
-    let text = sourceText(sourceCode(ins, i), ins.literal, type, context);
-    if (mix) {
-      if (ins.abs >>> i & 1) text = `|${text}|`;
-      if (ins.neg >>> i & 1) text = `-${text}`;
-    }
+    // LLVM takes a literal of a mixed-precision source for a half, whatever op_sel_hi says.
+    let text = sourceText(sourceCode(ins, i), ins.literal, type, context, mix ? "16f" : constantStyle(type));
+    if (mix) text = withModifiers(text, sourceCode(ins, i), ins.neg >>> i & 1, ins.abs >>> i & 1);
     parts.push(text);
   });
   const count = opcode.src.length;

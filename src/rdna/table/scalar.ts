@@ -117,9 +117,9 @@ export const SOP1: readonly Row[] = [
   [0x1d, "s_bitset1_b32", "b32 = u32", "rdst"],
   [0x1e, "s_bitset1_b64", "b64 = u32", "rdst"],
   [0x1f, "s_getpc_b64", "b64 =", "pc"],
-  [0x20, "s_setpc_b64", "= b64", "branch"],
+  [0x20, "s_setpc_b64", "= rb64", "branch"],
   [0x21, "s_swappc_b64", "b64 = b64", "branch pc"],
-  [0x22, "s_rfe_b64", "= b64", "branch privileged"],
+  [0x22, "s_rfe_b64", "= rb64", "branch privileged"],
   [0x24, "s_and_saveexec_b64", "b64 = b64", "rexec wexec wscc"],
   [0x25, "s_or_saveexec_b64", "b64 = b64", "rexec wexec wscc"],
   [0x26, "s_xor_saveexec_b64", "b64 = b64", "rexec wexec wscc"],
@@ -130,8 +130,8 @@ export const SOP1: readonly Row[] = [
   [0x2b, "s_xnor_saveexec_b64", "b64 = b64", "rexec wexec wscc"],
   [0x2c, "s_quadmask_b32", "b32 = b32", "wscc"],
   [0x2d, "s_quadmask_b64", "b64 = b64", "wscc"],
-  [0x2e, "s_movrels_b32", "b32 = b32", "rm0 indirect"],
-  [0x2f, "s_movrels_b64", "b64 = b64", "rm0 indirect"],
+  [0x2e, "s_movrels_b32", "b32 = rb32", "rm0 indirect"],
+  [0x2f, "s_movrels_b64", "b64 = rb64", "rm0 indirect"],
   [0x30, "s_movreld_b32", "b32 = b32", "rm0 indirect"],
   [0x31, "s_movreld_b64", "b64 = b64", "rm0 indirect"],
   [0x34, "s_abs_i32", "i32 = i32", "wscc"],
@@ -152,7 +152,7 @@ export const SOP1: readonly Row[] = [
   [0x45, "s_orn1_saveexec_b32", "b32 = b32", "rexec wexec wscc"],
   [0x46, "s_andn1_wrexec_b32", "b32 = b32", "rexec wexec wscc"],
   [0x47, "s_andn2_wrexec_b32", "b32 = b32", "rexec wexec wscc"],
-  [0x49, "s_movrelsd_2_b32", "b32 = b32", "rm0 indirect"],
+  [0x49, "s_movrelsd_2_b32", "b32 = rb32", "rm0 indirect"],
 ];
 
 /** SOPC: scalar comparisons, result in SCC (AMD RDNA2 ISA, section 12.4). */
