@@ -95,8 +95,8 @@ export interface ShaderSource {
   stage: ShaderStage;
   /** The code with everything that follows it (constants are read relative to the program counter): load all of it, 256-byte aligned. */
   code: Uint32Array;
-  /** Byte offset of the code in `file`. */
-  codeFileOffset: number;
+  /** Byte offset of the code in `file`; absent where the file holds it in another form. */
+  codeFileOffset?: number;
   /** Bytes of `code` that are instructions. */
   execBytes: number;
   /** Lanes of a wave; absent when the record does not say (an AGC record leaves it to the dispatch). */

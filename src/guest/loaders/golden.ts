@@ -9,12 +9,14 @@
  * `TEST-SEQUENCE` -> { address: words as hexadecimal digits }.
  */
 import { hex } from "../../errors.ts";
-import type { Expectation, Program } from "../program.ts";
-import { folderOf, isFile, nameOf, readInputFile } from "./file_format.ts";
+import type { Expectation, Program, ProgramShader } from "../program.ts";
+import { AGC_MAGIC, AGC_VERSION, readAgcRecord, type RecordSource } from "./agc_record.ts";
+import { folderOf, isFile, MalformedFileError, nameOf, readInputFile, wordsOf } from "./file_format.ts";
 import { nonZeroPieces, readImage, readRange } from "./golden_image.ts";
 import type { JsonNode } from "./json_node.ts";
 import { parseJson } from "./json_parser.ts";
 import { MemoryLayout } from "./memory_layout.ts";
+import { agcShaderSource } from "./sb.ts";
 import { scanStream, type StreamScan } from "./stream_scan.ts";
 
 /** Where the companions of a capture are; `null` means none, undefined means beside the capture. */
@@ -130,9 +132,35 @@ function finish(
       pitchBytes: 4 * Math.ceil(scan.frame.width / 128) * 128,
       tiling: "64KB_R_X",
     },
-    shaders: [],
+    shaders: findShaders(root.file, layout),
     notes,
   };
+}
+
+/** The shader records in captured memory. They were captured after sceAgcCreateShader, so their pointers are absolute. */
+function findShaders(file: string, layout: MemoryLayout): ProgramShader[] {
+  const source: RecordSource = {
+    bytes(address, length, what) {
+      // Tables are 4-byte aligned in every record seen; others read as damage, like what is not mapped.
+      const words = address % 4n === 0n ? layout.readWords(address, Math.ceil(length / 4)) : undefined;
+      return words === undefined
+        ? this.fail(address, `${what} is not in the capture`)
+        : new Uint8Array(words.buffer, 0, length);
+    },
+    fail(address, reason): never {
+      throw new MalformedFileError("file.record", reason, { file, guestAddress: address });
+    },
+  };
+  return layout.find(AGC_MAGIC, 256).flatMap((address) => {
+    if (layout.readWords(address + 4n, 1)?.[0] !== AGC_VERSION) return [];
+    const record = readAgcRecord(source, address, "absolute");
+    if (record.shaderBytes === 0 || record.shaderBytes % 4 !== 0) {
+      source.fail(address + 0x44n, `code of ${record.shaderBytes} bytes is no whole number of words`);
+    }
+    const code = wordsOf(source.bytes(record.codeAddress, record.shaderBytes, "the code"));
+    const name = `${record.stage}-${record.codeAddress.toString(16)}`;
+    return [{ name, address: record.codeAddress, source: agcShaderSource(record, code, name, file, undefined) }];
+  });
 }
 
 function addScanned(scan: StreamScan, layout: MemoryLayout, notes: string[]): void {

@@ -57,6 +57,19 @@ export class MemoryLayout {
     return new Uint32Array(bytes.buffer);
   }
 
+  /** Addresses, multiples of `alignment`, where the contents hold `word`; by rising address. */
+  find(word: number, alignment: number): bigint[] {
+    const found: bigint[] = [];
+    for (const { address, data } of this.#contents) {
+      const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+      const first = (alignment - Number(address % BigInt(alignment))) % alignment;
+      for (let at = first; at + 4 <= data.length; at += alignment) {
+        if (view.getUint32(at, true) === word) found.push(address + BigInt(at));
+      }
+    }
+    return found.toSorted((a, b) => a < b ? -1 : a > b ? 1 : 0);
+  }
+
   /** The windows, by rising base. `fail` reports contents that overlap or lie outside. */
   windows(fail: (address: bigint, reason: string) => never): ProgramMemory[] {
     const windows: ProgramMemory[] = [];

@@ -25,8 +25,8 @@ const MAX_U32 = 0xFFFF_FFFF;
 const MAX_U64 = (1n << 64n) - 1n;
 /** Largest window, contents or expectation, in bytes. */
 const MAX_BYTES = 0x1_0000_0000;
-/** Longest command buffer, in words (the length field of INDIRECT_BUFFER has 20 bits; a submission is a command buffer of that kind). */
-const MAX_SUBMISSION_WORDS = (1 << 20) - 1;
+/** Longest command buffer, in words. */
+const MAX_SUBMISSION_WORDS = 1 << 26;
 /** Ways to give bytes. */
 const DATA_KEYS = ["file", "hex", "words", "floats"] as const;
 
@@ -103,6 +103,7 @@ function readPiece(node: JsonNode, windowBytes: number): MemoryPiece {
   const repeat = node.optional("repeat")?.integer(1, MAX_BYTES) ?? 1;
   const data = readData(node);
   const bytes = data.length * repeat;
+  if (bytes === 0) node.fail("the contents are empty");
   if (offset + bytes > windowBytes) {
     node.fail(`the contents end at ${hex(offset + bytes)}, the window at ${hex(windowBytes)}`);
   }

@@ -45,7 +45,7 @@ export function agcShaderSource(
   code: Uint32Array,
   name: string,
   file: string,
-  codeFileOffset: number,
+  codeFileOffset?: number,
 ): ShaderSource {
   const [rsrc1, rsrc2, rsrc3] = RESOURCE_REGISTERS[record.stage] ?? [];
   const value = (register: number | undefined) =>
