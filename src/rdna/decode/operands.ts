@@ -1,4 +1,4 @@
-import { type Instruction, Operand } from "../instruction.ts";
+import { Encoding, type Instruction, Operand } from "../instruction.ts";
 import { OPCODES, SourceClass } from "../table.ts";
 import { noInstruction } from "./fail.ts";
 
@@ -41,7 +41,7 @@ export function checkSourceClasses(words: Uint32Array, at: number, out: Instruct
   const { name, srcClass } = OPCODES[out.op];
   srcClass.forEach((kind, i) => {
     const code = i === 0 ? out.src0 : i === 1 ? out.src1 : out.src2;
-    if (kind === SourceClass.Vector && code < Operand.LdsDirect) {
+    if (kind === SourceClass.Vector && code < Operand.Vgpr0 && code !== Operand.LdsDirect) {
       noInstruction(words, at, `source ${i} of ${name} is no vector register`);
     }
     if (kind >= SourceClass.Scalar && code >= Operand.Vgpr0) {
@@ -63,14 +63,27 @@ const MODIFIABLE = Uint8Array.from(OPCODES, (opcode) => {
 });
 const SOURCE_BITS = Uint8Array.from(OPCODES, (opcode) => (1 << opcode.src.length) - 1);
 
-/** Drops modifiers of sources that the opcode lacks, and refuses those of sources that are no floats. */
+/** Opcodes whose encoding has modifier fields that do not act on every source: packed, half-selecting, and with a float source beside others. */
+const TOLERANT = Uint8Array.from(
+  OPCODES,
+  (opcode) =>
+    opcode.encoding === Encoding.Vop3p || opcode.words.has("opsel") || opcode.src.some((type) => type.kind === "f")
+      ? 1
+      : 0,
+);
+
+/**
+ * Drops modifiers where they do not act. An opcode without any float source has no such fields: set bits are refused. VOP3P keeps the bits of
+ * all its sources.
+ */
 export function checkModifiers(words: Uint32Array, at: number, out: Instruction): void {
   const used = SOURCE_BITS[out.op];
-  out.neg &= used;
-  out.abs &= used;
-  if (((out.neg | out.abs) & ~MODIFIABLE[out.op]) !== 0) {
-    noInstruction(words, at, `${OPCODES[out.op].name} takes no negate or absolute value on an integer source`);
+  const acting = out.encoding === Encoding.Vop3p ? used : MODIFIABLE[out.op];
+  if (((out.neg | out.abs) & used & ~acting) !== 0 && TOLERANT[out.op] === 0) {
+    noInstruction(words, at, `${OPCODES[out.op].name} takes no negate or absolute value`);
   }
+  out.neg &= acting;
+  out.abs &= acting;
 }
 
 /** Checks a vector register tuple and returns its operand code (256 + number). */

@@ -1,7 +1,7 @@
 import { Encoding, Flag, type Instruction, Operand } from "../instruction.ts";
 import { type OpcodeIndex, OPCODES } from "../table.ts";
 import type { Target } from "../target.ts";
-import { truncated, unknownOpcode } from "./fail.ts";
+import { noInstruction, truncated, unknownOpcode } from "./fail.ts";
 import { checkSourceClasses, scalarSource, scalarTuple } from "./operands.ts";
 
 /** Number of registers of scalar destination, first and second source, by op id. */
@@ -138,6 +138,9 @@ export function decodeSmem(
   if (word >>> 16 & 1) out.flags |= Flag.Glc;
   const shape = SMEM_SHAPE[op];
   const register = word >>> 6 & 0x7f;
+  if (shape & 7 && register >= Operand.M0 && register !== Operand.Null) {
+    noInstruction(words, at, "the data of a scalar memory access are in M0 or EXEC");
+  }
   if (shape & 1) out.dst = scalarTuple(words, at, register, DST_DWORDS[op]);
   if (shape & 6) out.data = scalarTuple(words, at, register, SRC1_DWORDS[op]);
   if (shape & 4 && out.flags & Flag.Glc) out.dst = scalarTuple(words, at, register, DST_DWORDS[op]);

@@ -212,7 +212,7 @@ function decodeVop3Interp(words: Uint32Array, at: number, high: number, op: numb
   out.mode = high >>> 6 & 3;
   if (high >>> 8 & 1) out.flags |= Flag.High;
   const sources = SOURCES[op];
-  if (sources === 0) out.imm = high >>> 9 & 3;
+  if (sources === 0) out.imm = interpParameter(words, at, high >>> 9 & 0x1ff);
   if (sources > 0) out.src0 = high >>> 9 & 0x1ff;
   if (sources > 1) out.src1 = high >>> 18 & 0x1ff;
   checkSourceClasses(words, at, out);
@@ -261,6 +261,12 @@ export function decodeVop3p(
   decodeThreeSources(words, at, high, op, out);
 }
 
+/** Parameter of v_interp_mov_f32: 0 P10, 1 P20, 2 P0. */
+function interpParameter(words: Uint32Array, at: number, parameter: number): number {
+  if (parameter > 2) noInstruction(words, at, `interpolation parameter ${parameter} does not exist`);
+  return parameter;
+}
+
 /** VINTRP (AMD RDNA2 ISA, section 12.17). */
 export function decodeVintrp(
   words: Uint32Array,
@@ -279,7 +285,7 @@ export function decodeVintrp(
   out.dim = word >>> 10 & 0x3f;
   out.mode = word >>> 8 & 3;
   if (SOURCES[op] > 0) out.src0 = Operand.Vgpr0 + (word & 0xff);
-  else out.imm = word & 3;
+  else out.imm = interpParameter(words, at, word & 0xff);
 }
 
 const ENCODING_NAMES = Object.keys(Encoding).map((name) => name.toUpperCase());

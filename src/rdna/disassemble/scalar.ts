@@ -1,4 +1,4 @@
-import { Encoding, Flag, type Instruction } from "../instruction.ts";
+import { Flag, type Instruction } from "../instruction.ts";
 import type { Opcode } from "../table.ts";
 import type { DisassemblyContext } from "./context.ts";
 import { dependencyText, hardwareRegisterText, messageText, waitText } from "./control.ts";
@@ -23,6 +23,11 @@ function scalarStyle(type: DataType): ConstantStyle {
   return type.dwords === 2 ? "64i" : "32";
 }
 
+/** A 16-bit immediate: decimal where it has the value of an inline constant, else hexadecimal. */
+function immediateText(value: number): string {
+  return value >= -16 && value <= 64 ? String(value) : hexText(value & 0xffff);
+}
+
 function hexText(value: number): string {
   return value < 0 ? "-0x" + (-value).toString(16) : "0x" + value.toString(16);
 }
@@ -32,7 +37,7 @@ export function sopkOperands(ins: Instruction, opcode: Opcode, context: Disassem
   const imm = ins.imm & 0xffff;
   switch (opcode.name) {
     case "s_version":
-      return hexText(imm);
+      return immediateText(ins.imm);
     case "s_getreg_b32":
       return `${scalarText(ins.dst, 1)}, ${hardwareRegisterText(imm, context)}`;
     case "s_setreg_b32":
@@ -64,14 +69,13 @@ export function soppOperands(ins: Instruction, opcode: Opcode, context: Disassem
   if (opcode.src.length === 0) return "";
   if (opcode.words.has("branch")) return String(imm);
   if (HEX_IMMEDIATE.has(opcode.name)) return hexText(imm);
-  const value = ins.imm;
-  return value >= -16 && value <= 64 ? String(value) : hexText(imm);
+  return immediateText(ins.imm);
 }
 
 /** Operands of SMEM. */
 export function smemOperands(ins: Instruction, opcode: Opcode): string {
   const parts: string[] = [];
-  if (opcode.name.startsWith("s_atc_probe")) parts.push(String(ins.mode));
+  if (opcode.name.startsWith("s_atc_probe")) parts.push(immediateText(ins.mode));
   else if (opcode.src.length > 1) parts.push(scalarText(ins.data, opcode.src[1].dwords));
   else if (opcode.dst.length > 0) parts.push(scalarText(ins.dst, opcode.dst[0].dwords));
   if (ins.srsrc >= 0) {
@@ -79,7 +83,7 @@ export function smemOperands(ins: Instruction, opcode: Opcode): string {
     parts.push(offsetText(ins));
   }
   let text = parts.join(", ");
-  if (ins.encoding === Encoding.Smem && opcode.src.length > 0) {
+  if (opcode.src.length > 0 && !opcode.words.has("cache")) {
     if (ins.flags & Flag.Glc) text += " glc";
     if (ins.flags & Flag.Dlc) text += " dlc";
   }

@@ -157,7 +157,7 @@ const CHANNELS = "xyzw";
 /** Operands of the interpolation instructions, VINTRP and VOP3. */
 export function interpOperands(ins: Instruction, opcode: Opcode, context: DisassemblyContext): string {
   const parts = [vectorText(ins.dst, 1)];
-  if (opcode.src.length === 0) parts.push(PARAMETERS[ins.imm] ?? `invalid_param_${ins.imm}`);
+  if (opcode.src.length === 0) parts.push(PARAMETERS[ins.imm]);
   else parts.push(modifiedSource(ins, opcode, opcode.src[0], 0, context));
   parts.push(`attr${ins.dim}.${CHANNELS[ins.mode]}`);
   if (opcode.src.length > 1) parts.push(modifiedSource(ins, opcode, opcode.src[1], 1, context));
