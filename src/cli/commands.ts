@@ -4,7 +4,8 @@
  * @module
  */
 import type { Command } from "./command.ts";
+import { DISASM } from "./disasm.ts";
 import { DOCTOR } from "./doctor.ts";
 
 /** All commands, in the order of the help. Back ends are imported by a command's `run`, so that help costs nothing. */
-export const COMMANDS: readonly Command[] = [DOCTOR];
+export const COMMANDS: readonly Command[] = [DISASM, DOCTOR];

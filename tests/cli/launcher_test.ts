@@ -3,20 +3,7 @@ import type { Command, CommandContext } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { launch } from "../../src/cli/launcher.ts";
 import { GuestFaultError, HostError, RefusedError, UsageError } from "../../src/errors.ts";
-
-class TestSink {
-  readonly outLines: string[] = [];
-  readonly errLines: string[] = [];
-  readonly terminal = false;
-  out = (line: string) => void this.outLines.push(line);
-  err = (line: string) => void this.errLines.push(line);
-  get text() {
-    return this.outLines.join("\n");
-  }
-  get errors() {
-    return this.errLines.join("\n");
-  }
-}
+import { TestSink } from "./support.ts";
 
 /** A command that shows what it was given, or throws what the test wants. */
 function probe(act: (context: CommandContext) => unknown = () => 0): Command {
