@@ -1,27 +1,92 @@
 /**
- * Tests that need a Vulkan device register with {@linkcode vulkanTest}: without one they are reported as ignored, with the reason in their
- * name; with ANYPS5_REQUIRE_VULKAN=1 (as `deno task test` sets it) they run, and fail.
+ * Tests that need a Vulkan device. They run with the validation layer, and any message that is not on the list below fails the test. Without a
+ * device they are reported as ignored, with the reason in their name; with ANYPS5_REQUIRE_VULKAN=1 that is a failure.
  */
-import { AnyAgcError } from "../../src/errors.ts";
-import { describeDevices } from "../../src/gpu/device.ts";
+import { AssertionError } from "@std/assert";
+import { setNativeEnvironment } from "../../ffi/libc.ts";
+import { describeDevices, type DeviceOptions, GpuDevice } from "../../src/gpu/device.ts";
+import { chooseDevice } from "../../src/gpu/choose_device.ts";
+import { collectValidationMessages } from "../../src/gpu/validation.ts";
+import { HostError } from "../../src/errors.ts";
 import { switchFlag } from "../../src/switches.ts";
 
-/** Why there is no usable device; undefined when there is one. */
-export const vulkanMissing: string | undefined = findReason();
+/** Messages of the validation layer that are not faults of this project, each with the reason. */
+export const allowedMessages: readonly { readonly pattern: RegExp; readonly reason: string }[] = [];
 
-/** Registers a test that needs a Vulkan device. */
-export function vulkanTest(name: string, body: () => void | Promise<void>): void {
-  const ignore = vulkanMissing !== undefined && !switchFlag("ANYPS5_REQUIRE_VULKAN");
-  Deno.test({ name: ignore ? `${name} [ignored: ${vulkanMissing}]` : name, ignore, fn: body });
+// A driver cache of its own: neither does a test see shaders of an earlier run, nor does it leave any behind.
+const shaderCache = `${Deno.env.get("TMPDIR") ?? "/tmp"}/anyagc-test-shader-cache-${Deno.pid}`;
+setNativeEnvironment("MESA_SHADER_CACHE_DIR", shaderCache);
+globalThis.addEventListener("unload", () => {
+  try {
+    Deno.removeSync(shaderCache, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+});
+
+/** Why there is no usable device; undefined when there is one. */
+export const missingDevice: string | undefined = findProblem();
+
+/** Options of {@linkcode deviceTest}. */
+export interface DeviceTestOptions extends DeviceOptions {
+  /** Expect these messages of the validation layer (the test provokes them); each pattern must match at least one. */
+  readonly expectMessages?: readonly RegExp[];
 }
 
-function findReason(): string | undefined {
+/**
+ * Registers a test that gets a device of its own, which is destroyed afterwards.
+ *
+ * @param name a sentence
+ * @param body the test
+ * @param options validation is on unless `validation: false`
+ */
+export function deviceTest(
+  name: string,
+  body: (device: GpuDevice, context: Deno.TestContext) => void | Promise<void>,
+  options: DeviceTestOptions = {},
+): void {
+  const required = switchFlag("ANYPS5_REQUIRE_VULKAN");
+  const ignore = missingDevice !== undefined && !required;
+  Deno.test({
+    name: ignore ? `${name} [ignored: ${missingDevice}]` : name,
+    ignore,
+    fn: (context) => withDevice((device) => body(device, context), options),
+  });
+}
+
+/** Runs `body` with a device, destroys it, and fails on any validation message that is neither allowed nor expected. */
+export async function withDevice(
+  body: (device: GpuDevice) => void | Promise<void>,
+  options: DeviceTestOptions = {},
+): Promise<void> {
+  collectValidationMessages(); // what others left
+  const device = GpuDevice.create({ validation: true, ...options });
   try {
-    return describeDevices().some((device) => device.usable)
-      ? undefined
-      : "no Vulkan device can be used; see anyagc doctor";
+    await body(device);
+  } finally {
+    device.destroy();
+  }
+  checkMessages(collectValidationMessages(), options.expectMessages ?? []);
+}
+
+function checkMessages(messages: readonly string[], expected: readonly RegExp[]): void {
+  const unexpected = messages.filter((message) =>
+    !expected.some((pattern) => pattern.test(message)) && !allowedMessages.some(({ pattern }) => pattern.test(message))
+  );
+  if (unexpected.length > 0) throw new AssertionError(`The validation layer reports:\n${unexpected.join("\n")}`);
+  for (const pattern of expected) {
+    if (!messages.some((message) => pattern.test(message))) {
+      throw new AssertionError(`The validation layer did not report ${pattern}`);
+    }
+  }
+}
+
+function findProblem(): string | undefined {
+  try {
+    chooseDevice(describeDevices().map(({ capabilities }) => ({ handle: 0n, capabilities })));
+    return undefined;
   } catch (error) {
-    if (error instanceof AnyAgcError) return error.message;
+    if (error instanceof HostError) return error.message;
     throw error;
   }
 }

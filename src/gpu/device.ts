@@ -1,0 +1,187 @@
+import { Arena } from "../../ffi/arena.ts";
+import * as vk from "../../ffi/vulkan/mod.ts";
+import { type DeviceCapabilities, listPhysicalDevices } from "./capabilities.ts";
+import { chooseDevice, type DeviceSummary, problemsOf } from "./choose_device.ts";
+import { enableFeatures, type Extension } from "./features.ts";
+import { createInstance, type Instance, type InstanceOptions } from "./instance.ts";
+import { MemoryTypes } from "./memory_types.ts";
+
+/** Options of {@linkcode GpuDevice.create}. */
+export interface DeviceOptions extends InstanceOptions {
+  /** Part of the device's name, or `software`; ANYPS5_GPU when left out. */
+  readonly device?: string;
+  /** How many queues to create, at most as many as the family has. */
+  readonly queues?: number;
+  /** Act as if the device lacked these extensions (to test the other paths). */
+  readonly withoutExtensions?: readonly Extension[];
+}
+
+/** A device as plain data, for other isolates of the process: {@linkcode GpuDevice.attach}. */
+export interface SharedDevice {
+  readonly instance: bigint;
+  readonly physicalDevice: bigint;
+  readonly handle: bigint;
+  readonly queues: readonly bigint[];
+  readonly validation: boolean;
+  readonly capabilities: DeviceCapabilities;
+}
+
+/**
+ * A logical device with its queues. Handles are valid in the whole process; each isolate has its own `GpuDevice` over the same handles, and
+ * the one that created it destroys it, after all others have stopped using it.
+ */
+export class GpuDevice {
+  readonly vulkan: vk.CoreCommands;
+  /** VkInstance. */
+  readonly instance: bigint;
+  /** VkPhysicalDevice. */
+  readonly physicalDevice: bigint;
+  /** VkDevice. */
+  readonly handle: bigint;
+  /** VkQueues of family `capabilities.queueFamily`. A queue must be used by one isolate at a time. */
+  readonly queues: readonly bigint[];
+  readonly validation: boolean;
+  readonly capabilities: DeviceCapabilities;
+  readonly memoryTypes: MemoryTypes;
+  /** Memory for structs of calls that are not on the hot path; use it within `scratch.scope`. */
+  readonly scratch: Arena = new Arena(256 * 1024);
+  readonly #owner: Instance | undefined;
+  #hostMemory: vk.ExtensionCommands<vk.VkExtExternalMemoryHost> | undefined;
+
+  private constructor(vulkan: vk.CoreCommands, shared: SharedDevice, owner?: Instance) {
+    this.vulkan = vulkan;
+    this.instance = shared.instance;
+    this.physicalDevice = shared.physicalDevice;
+    this.handle = shared.handle;
+    this.queues = shared.queues;
+    this.validation = shared.validation;
+    this.capabilities = shared.capabilities;
+    this.memoryTypes = new MemoryTypes(vulkan, this.scratch, shared.physicalDevice);
+    this.#owner = owner;
+  }
+
+  /**
+   * Creates an instance and a device on it.
+   *
+   * @throws {HostError} when the loader, a usable device or the validation layer is missing; the message says what to install
+   */
+  static create(options: DeviceOptions = {}): GpuDevice {
+    const instance = createInstance(options);
+    try {
+      const { vulkan } = instance;
+      const chosen = chooseDevice(listPhysicalDevices(vulkan, instance.handle), options.device);
+      const hidden = options.withoutExtensions ?? [];
+      const extensions = chosen.capabilities.extensions.filter((name) => !hidden.includes(name));
+      const canImport = extensions.includes("VK_EXT_external_memory_host");
+      const { limits } = chosen.capabilities;
+      const capabilities: DeviceCapabilities = {
+        ...chosen.capabilities,
+        // A swapchain needs the surface extensions of the instance, which only a caller with a window asks for.
+        extensions: extensions.filter((name) =>
+          name !== "VK_KHR_swapchain" || (options.extensions ?? []).includes("VK_KHR_surface")
+        ),
+        limits: { ...limits, hostImportAlignment: canImport ? limits.hostImportAlignment : 0 },
+      };
+      const count = Math.max(1, Math.min(options.queues ?? 1, capabilities.queueCount));
+      const handle = createLogicalDevice(vulkan, chosen.handle, capabilities, count);
+      return new GpuDevice(vulkan, {
+        instance: instance.handle,
+        physicalDevice: chosen.handle,
+        handle,
+        queues: getQueues(vulkan, handle, capabilities.queueFamily, count),
+        validation: instance.validation,
+        capabilities,
+      }, instance);
+    } catch (error) {
+      instance.destroy();
+      throw error;
+    }
+  }
+
+  /** A device that another isolate created. */
+  static attach(shared: SharedDevice): GpuDevice {
+    return new GpuDevice(vk.openVulkan(), shared);
+  }
+
+  /** What {@linkcode GpuDevice.attach} needs; can be posted to a worker. */
+  share(): SharedDevice {
+    const { instance, physicalDevice, handle, queues, validation, capabilities } = this;
+    return { instance, physicalDevice, handle, queues, validation, capabilities };
+  }
+
+  /** Commands of VK_EXT_external_memory_host; undefined when the device does not have it. */
+  get hostMemory(): vk.VkExtExternalMemoryHost | undefined {
+    if (!this.capabilities.extensions.includes("VK_EXT_external_memory_host")) return undefined;
+    this.#hostMemory ??= vk.loadDeviceExtension(
+      this.vulkan,
+      this.handle,
+      vk.vkExtExternalMemoryHostSymbols,
+      vk.bindVkExtExternalMemoryHost,
+    );
+    return this.#hostMemory.commands;
+  }
+
+  /** Waits until the device has nothing to do. */
+  waitIdle(): void {
+    this.vulkan.vkDeviceWaitIdle(this.handle);
+  }
+
+  /** Destroys device and instance; in an isolate that attached, only what it loaded itself. Everything made from the device must be gone. */
+  destroy(): void {
+    this.#hostMemory?.close();
+    this.#hostMemory = undefined;
+    if (this.#owner === undefined) return;
+    this.vulkan.vkDestroyDevice(this.handle, 0n);
+    this.#owner.destroy();
+  }
+}
+
+/** All devices of the machine, with what keeps AnyAGC from using them. Throws a HostError when there is no loader or no driver. */
+export function describeDevices(): DeviceSummary[] {
+  const instance = createInstance();
+  try {
+    return listPhysicalDevices(instance.vulkan, instance.handle).map(({ capabilities }) => {
+      const problems = problemsOf(capabilities);
+      return { capabilities, usable: problems.length === 0, problems };
+    });
+  } finally {
+    instance.destroy();
+  }
+}
+
+function createLogicalDevice(
+  vulkan: vk.CoreCommands,
+  physicalDevice: bigint,
+  capabilities: DeviceCapabilities,
+  queues: number,
+): bigint {
+  const arena = new Arena(16 * 1024);
+  const priorities = arena.allocate(4 * queues, 4);
+  for (let i = 0; i < queues; i++) arena.view.setFloat32(priorities + 4 * i, 1, true);
+  const graphicsLibrary = capabilities.extensions.includes("VK_EXT_graphics_pipeline_library")
+    ? vk.VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT.make(arena, { graphicsPipelineLibrary: 1 })
+    : 0n;
+  const info = vk.VkDeviceCreateInfo.make(arena, {
+    pNext: enableFeatures(arena, capabilities.features, graphicsLibrary),
+    queueCreateInfoCount: 1,
+    pQueueCreateInfos: vk.VkDeviceQueueCreateInfo.make(arena, {
+      queueFamilyIndex: capabilities.queueFamily,
+      queueCount: queues,
+      pQueuePriorities: arena.address(priorities),
+    }),
+    enabledExtensionCount: capabilities.extensions.length,
+    ppEnabledExtensionNames: arena.strings(capabilities.extensions),
+  });
+  const out = arena.allocate(8);
+  vulkan.vkCreateDevice(physicalDevice, info, 0n, arena.address(out));
+  return arena.getU64(out);
+}
+
+function getQueues(vulkan: vk.CoreCommands, device: bigint, family: number, count: number): bigint[] {
+  const arena = new Arena();
+  const out = arena.allocate(8);
+  return Array.from({ length: count }, (_, i) => {
+    vulkan.vkGetDeviceQueue(device, family, i, arena.address(out));
+    return arena.getU64(out);
+  });
+}
