@@ -121,6 +121,18 @@ deviceTest("guest memory larger than a piece becomes several pieces that cover i
   unmap(mapping);
 });
 
+deviceTest("guest memory beyond the device's largest allocation is imported in pieces", (device) => {
+  // Real drivers pin imported pages, which would commit gigabytes here.
+  if (device.capabilities.type !== "software" || device.hostMemory === undefined) return;
+  const { memoryAllocation } = device.capabilities.limits;
+  const mapping = mapAnonymous(memoryAllocation + PAGE_BYTES);
+  const pieces = backGuestMemory(device, mapping.address, mapping.byteLength);
+  assertEquals(pieces.length, 2);
+  assertEquals(pieces.reduce((sum, piece) => sum + piece.byteLength, 0), mapping.byteLength);
+  for (const piece of pieces) piece.destroy();
+  unmap(mapping);
+});
+
 deviceTest("specialization, asynchronous creation, indirect dispatch, barriers, copies and fills", async (device) => {
   const memory = new HostBuffer(device, 64 * 1024);
   const words = new Uint32Array(memory.buffer);

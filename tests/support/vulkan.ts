@@ -1,12 +1,13 @@
 /**
  * Tests that need a Vulkan device. They run with the validation layer, and any message that is not on the list below fails the test. Without a
- * device they are reported as ignored, with the reason in their name; with ANYPS5_REQUIRE_VULKAN=1 that is a failure.
+ * device they are reported as ignored, with the reason in their name; with ANYPS5_REQUIRE_VULKAN=1 that is a failure. The layer has one log file
+ * per process, so these tests must not run with `deno test --parallel`.
  */
 import { AssertionError } from "@std/assert";
 import { setNativeEnvironment } from "../../ffi/libc.ts";
 import { describeDevices, type DeviceOptions, GpuDevice } from "../../src/gpu/device.ts";
 import { chooseDevice } from "../../src/gpu/choose_device.ts";
-import { collectValidationMessages } from "../../src/gpu/validation.ts";
+import { collectValidationMessages, removeValidationLog } from "../../src/gpu/validation.ts";
 import { HostError } from "../../src/errors.ts";
 import { switchFlag } from "../../src/switches.ts";
 
@@ -17,6 +18,7 @@ export const allowedMessages: readonly { readonly pattern: RegExp; readonly reas
 const shaderCache = `${Deno.env.get("TMPDIR") ?? "/tmp"}/anyagc-test-shader-cache-${Deno.pid}`;
 setNativeEnvironment("MESA_SHADER_CACHE_DIR", shaderCache);
 globalThis.addEventListener("unload", () => {
+  removeValidationLog();
   try {
     Deno.removeSync(shaderCache, { recursive: true });
   } catch (error) {
