@@ -35,7 +35,9 @@ export async function buildSpirvTools(output = defaultOutput(), force = false): 
     );
   }
   const built = modified(output);
-  if (!force && built !== undefined && [...archives, shim, exportsMap].every((file) => modified(file)! <= built)) return false;
+  if (!force && built !== undefined && [...archives, shim, exportsMap].every((file) => modified(file)! <= built)) {
+    return false;
+  }
   await Deno.mkdir(output.slice(0, output.lastIndexOf("/")), { recursive: true });
   const temporary = `${output}.${Deno.pid}`;
   // deno-fmt-ignore

@@ -1,0 +1,85 @@
+import { HostBuffer } from "../buffer.ts";
+import { CommandQueue } from "../command_queue.ts";
+import type { GpuDevice } from "../device.ts";
+import { createComputePipeline, createPipelineLayout, destroyPipeline, destroyPipelineLayout } from "../pipelines.ts";
+import { floatProbeModule } from "./float_probe_module.ts";
+
+/** How a device computes f32 where no execution mode says so: facts that no Vulkan property tells. */
+export interface FloatBehaviour {
+  /** GLSL.std.450 Fma rounds once. Lavapipe multiplies, rounds, adds, rounds. */
+  readonly fusesFma32: boolean;
+  /** Denormal operands count and denormal results are kept: in multiplication, addition, Fma and comparison. */
+  readonly keepsDenormals32: boolean;
+}
+
+/** A case: operands, and which of the results it judges. */
+interface ProbeCase {
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+  readonly judges: "fma" | "denormals";
+}
+
+const smallest = 2 ** -149; // the smallest f32 denormal
+
+/** For the Fma cases a product that is rounded by itself gives 0. All are exact in f64, so Math.fround gives the one correct rounding. */
+const cases: readonly ProbeCase[] = [
+  { a: 1 + 2 ** -12, b: 1 + 2 ** -12, c: -(1 + 2 ** -11), judges: "fma" },
+  { a: 1 + 2 ** -23, b: 1 - 2 ** -24, c: -1, judges: "fma" },
+  { a: 3, b: Math.fround(1 / 3), c: -1, judges: "fma" },
+  { a: 2 ** -126, b: 0.5, c: 0, judges: "denormals" },
+  { a: smallest, b: smallest, c: 3 * smallest, judges: "denormals" },
+  { a: 0, b: smallest, c: smallest, judges: "denormals" },
+  { a: -5 * smallest, b: 2, c: smallest, judges: "denormals" },
+];
+
+const caseWords = 4, resultWords = 8;
+
+/**
+ * Runs a small program on the device and judges its results. Takes milliseconds: keep the answer with the pipeline cache, which is
+ * identified by device and driver as well.
+ */
+export function probeFloatBehaviour(device: GpuDevice): FloatBehaviour {
+  const memory = new HostBuffer(device, 4096);
+  const layout = createPipelineLayout(device);
+  const pipeline = createComputePipeline(device, { spirv: floatProbeModule, layout });
+  const queue = new CommandQueue(device, { buffers: 1 });
+  try {
+    const resultsAt = 2048;
+    const operands = new Float32Array(memory.buffer);
+    cases.forEach(({ a, b, c }, i) => operands.set([a, b, c], i * caseWords));
+    queue.begin();
+    queue.bindPipeline(pipeline.handle);
+    new BigUint64Array(queue.push.buffer, queue.push.byteOffset, 2).set([
+      memory.deviceAddress,
+      memory.deviceAddress + BigInt(resultsAt),
+    ]);
+    queue.pushConstants(layout, 16);
+    queue.dispatch(1, 1, 1);
+    queue.wait(queue.submit());
+    return judge(new Uint32Array(memory.buffer, resultsAt, cases.length * resultWords).slice());
+  } finally {
+    queue.destroy();
+    destroyPipeline(device, pipeline);
+    destroyPipelineLayout(device, layout);
+    memory.destroy();
+  }
+}
+
+/** What the results (8 words per case) say. */
+export function judge(results: Uint32Array): FloatBehaviour {
+  let fusesFma32 = true, keepsDenormals32 = true;
+  cases.forEach(({ a, b, c, judges }, i) => {
+    const [fma, fmaExact, product, sum, less] = results.subarray(i * resultWords, (i + 1) * resultWords);
+    const right = bits(a * b + c);
+    const fmaRight = fma === right && fmaExact === right;
+    if (judges === "fma") fusesFma32 &&= fmaRight;
+    else keepsDenormals32 &&= fmaRight && product === bits(a * b) && sum === bits(a + b) && less === Number(a < b);
+  });
+  return { fusesFma32, keepsDenormals32 };
+}
+
+/** Bits of the value rounded to f32. */
+function bits(value: number): number {
+  return new Uint32Array(new Float32Array([value]).buffer)[0];
+}

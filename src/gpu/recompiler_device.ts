@@ -1,0 +1,26 @@
+import type { RecompilerDevice } from "../recompiler/request.ts";
+import type { DeviceCapabilities } from "./capabilities.ts";
+import type { FloatBehaviour } from "./probe/float_probe.ts";
+
+/** What the recompiler must know of a device, from its capabilities and the float probe. */
+export function recompilerDevice(capabilities: DeviceCapabilities, behaviour: FloatBehaviour): RecompilerDevice {
+  const { floatControls: { f32 }, features } = capabilities;
+  return {
+    subgroupSize: capabilities.subgroup.size,
+    sharedMemoryBytes: capabilities.limits.computeSharedMemory,
+    denormFlush32: f32.denormFlushToZero,
+    denormPreserve32: f32.denormPreserve,
+    signedZeroInfNanPreserve32: f32.signedZeroInfNanPreserve,
+    roundRte32: f32.roundToNearestEven,
+    keepsDenormals32: behaviour.keepsDenormals32,
+    fusesFma32: behaviour.fusesFma32,
+    int8: features.includes("shaderInt8"),
+    int16: features.includes("shaderInt16"),
+    float16: features.includes("shaderFloat16"),
+    float64: features.includes("shaderFloat64"),
+    storage8: features.includes("storageBuffer8BitAccess"),
+    storage16: features.includes("storageBuffer16BitAccess"),
+    bufferInt64Atomics: features.includes("shaderBufferInt64Atomics"),
+    sharedInt64Atomics: features.includes("shaderSharedInt64Atomics"),
+  };
+}

@@ -1,0 +1,56 @@
+import { assertEquals } from "@std/assert";
+import { judge, probeFloatBehaviour } from "../../../src/gpu/probe/float_probe.ts";
+import { floatProbeModule } from "../../../src/gpu/probe/float_probe_module.ts";
+import { recompilerDevice } from "../../../src/gpu/recompiler_device.ts";
+import { assembleProbe } from "../../../tools/spirv_tools/build_probe.ts";
+import { deviceTest } from "../../support/vulkan.ts";
+
+deviceTest("the float probe knows lavapipe: Fma is not fused, denormals are kept", (device) => {
+  const behaviour = probeFloatBehaviour(device);
+  // Measured by hand on Mesa 22.3.6; any other device may be different, and must only give the same answer twice.
+  if (device.capabilities.driver.name === "llvmpipe" && device.capabilities.driver.info.startsWith("Mesa 22.3")) {
+    assertEquals(behaviour, { fusesFma32: false, keepsDenormals32: true });
+  }
+  assertEquals(probeFloatBehaviour(device), behaviour);
+  const forRecompiler = recompilerDevice(device.capabilities, behaviour);
+  assertEquals(forRecompiler.subgroupSize, device.capabilities.subgroup.size);
+  assertEquals(forRecompiler.float64, device.capabilities.features.includes("shaderFloat64"));
+});
+
+/** Results as 8 words per case, computed here from the operands' bits with exact arithmetic, for devices of four kinds. */
+function results(fused: boolean, flush: boolean): Uint32Array {
+  const words = new Uint32Array(7 * 8);
+  const f = (bits: number) => new Float32Array(new Uint32Array([bits]).buffer)[0];
+  const operands = [
+    [0x3f80_0800, 0x3f80_0800, 0xbf80_1000],
+    [0x3f80_0001, 0x3f7f_ffff, 0xbf80_0000],
+    [0x4040_0000, 0x3eaa_aaab, 0xbf80_0000],
+    [0x0080_0000, 0x3f00_0000, 0],
+    [1, 1, 3],
+    [0, 1, 1],
+    [0x8000_0005, 0x4000_0000, 1],
+  ];
+  const inFlush = (value: number) => flush && Math.abs(value) < 2 ** -126 ? 0 * value : value;
+  const out = (value: number) => new Uint32Array(new Float32Array([inFlush(Math.fround(value))]).buffer)[0];
+  operands.forEach((bits, i) => {
+    const [a, b, c] = bits.map((word) => inFlush(f(word)));
+    const fma = out(fused ? a * b + c : inFlush(Math.fround(a * b)) + c);
+    words.set([fma, fma, out(a * b), out(a + b), Number(a < b)], i * 8);
+  });
+  return words;
+}
+
+Deno.test("the judgement tells fused from unfused and kept from flushed", () => {
+  for (const fusesFma32 of [true, false]) {
+    for (const keepsDenormals32 of [true, false]) {
+      assertEquals(judge(results(fusesFma32, !keepsDenormals32)), { fusesFma32, keepsDenormals32 });
+    }
+  }
+  const oneWrong = results(true, false);
+  oneWrong[1] ^= 1; // the NoContraction form of the first case
+  assertEquals(judge(oneWrong).fusesFma32, false);
+});
+
+Deno.test("the checked-in module is what the assembly text gives", async () => {
+  assertEquals(floatProbeModule, await assembleProbe());
+});
