@@ -92,8 +92,13 @@ export class MemoryLayout {
       }
     }
     const contents = this.#contents.toSorted((a, b) => a.address < b.address ? -1 : a.address > b.address ? 1 : 0);
-    let previousEnd = 0n, index = 0;
+    let previousEnd = 0n, index = 0, previous: Uint8Array | undefined;
     for (const { address, data } of contents) {
+      // The same image may be named by several parts of a capture.
+      if (previous !== undefined && address + BigInt(data.length) === previousEnd && sameBytes(previous, data)) {
+        continue;
+      }
+      previous = data;
       if (address < previousEnd) fail(address, "contents are given twice");
       previousEnd = address + BigInt(data.length);
       while (index < windows.length && windows[index].base + BigInt(windows[index].bytes) <= address) index++;
@@ -110,6 +115,10 @@ export class MemoryLayout {
   #sorted(): NamedRange[] {
     return this.#ranges.toSorted((a, b) => a.start < b.start ? -1 : a.start > b.start ? 1 : 0);
   }
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /** Joins pieces that follow each other without a gap. Pieces are in order. */
