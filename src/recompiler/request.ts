@@ -85,6 +85,8 @@ export interface Artifact {
   waveSize: 32 | 64;
   /** Bytes of workgroup memory. */
   sharedBytes: number;
+  /** Words of `RecompileRequest.code` that decided the output: up to the last reachable instruction. */
+  codeWords: number;
   /** Guest instructions that were recompiled. */
   instructionCount: number;
   /** Barriers that were added to keep the wave's lockstep on LDS. */

@@ -1,0 +1,148 @@
+import { AnyAgcError, type ErrorData, GuestFaultError, hex } from "../errors.ts";
+import { compareResults, type Difference, mapProgram } from "../guest/map_program.ts";
+import type { GuestMemory } from "../guest/memory/guest_memory.ts";
+import type { Program } from "../guest/program.ts";
+import { QueueExecutor } from "../pm4/execute.ts";
+import type { WaitDescription } from "../pm4/packets/definition.ts";
+import { DriverSink, type LabelWrite } from "./driver_sink.ts";
+import type { ComputeExecutor, ProgramReport } from "./executor.ts";
+
+/** A wait that stopped its queue for a while. */
+export interface WaitReport {
+  queue: number;
+  address: bigint;
+  /** Value that was compared with. */
+  reference: bigint;
+}
+
+/** What a run did. */
+export interface RunResult {
+  /** `passed`: ran to the end, and every expectation holds. `differs`: ran to the end, but memory is not as expected. `failed`: stopped by `error`. */
+  outcome: "passed" | "differs" | "failed";
+  /** Why it stopped. */
+  error?: AnyAgcError;
+  differences: Difference[];
+  /** Expectations and untouched ranges that were compared. */
+  compared: number;
+  /** Queues that had submissions, in order of first use. */
+  queues: number[];
+  submissions: number;
+  dispatches: number;
+  labels: LabelWrite[];
+  waits: WaitReport[];
+  programs: ProgramReport[];
+  /** Milliseconds: mapping memory, executing everything, of that on the device where it can tell. */
+  timings: { mapMs: number; runMs: number; deviceMs?: number };
+}
+
+/** Error data for machines. */
+export function runError(result: RunResult): ErrorData | undefined {
+  return result.error?.toData();
+}
+
+/**
+ * Runs a guest program: maps its memory, validates and executes its submissions, compares the results. The memory stays mapped for the caller to look at.
+ * Errors of the guest are part of the result; errors of the host are thrown.
+ *
+ * @param memory empty guest memory whose allocator suits the executor.
+ */
+export function runProgram(program: Program, executor: ComputeExecutor, memory: GuestMemory): RunResult {
+  const start = performance.now();
+  mapProgram(program, memory);
+  executor.attach(memory);
+  const mapped = performance.now();
+  const sink = new DriverSink(memory, executor);
+  const queues = new Map<number, QueueExecutor>();
+  const waits: WaitReport[] = [];
+  const result: RunResult = {
+    outcome: "passed",
+    differences: [],
+    compared: 0,
+    queues: [],
+    submissions: 0,
+    dispatches: 0,
+    labels: sink.labels,
+    waits,
+    programs: [],
+    timings: { mapMs: mapped - start, runMs: 0 },
+  };
+  try {
+    for (const submission of program.submissions) {
+      let queue = queues.get(submission.queue);
+      if (queue === undefined) {
+        queue = new QueueExecutor(submission.queue, sink);
+        queues.set(submission.queue, queue);
+      }
+      queue.submit({ ...submission, file: program.sourceFile });
+      result.submissions++;
+    }
+    runQueues([...queues.values()], sink, waits);
+    sink.settle();
+  } catch (error) {
+    if (!(error instanceof AnyAgcError) || error.exitCode !== 1) throw error;
+    result.outcome = "failed";
+    result.error = error;
+    abandon(executor);
+  }
+  result.timings.runMs = performance.now() - mapped;
+  result.timings.deviceMs = executor.deviceMs();
+  result.queues = [...queues.keys()];
+  result.dispatches = sink.dispatches;
+  result.programs = executor.programs();
+  if (result.outcome === "passed") {
+    result.differences = compareResults(program, memory);
+    result.compared = program.expectations.length + program.untouched.length;
+    if (result.differences.length > 0) result.outcome = "differs";
+  }
+  return result;
+}
+
+/** Runs all queues in turns until they are done. @throws GuestFaultError when all that are left wait for something that nobody can do. */
+function runQueues(queues: readonly QueueExecutor[], sink: DriverSink, waits: WaitReport[]): void {
+  const waiting = new Map<QueueExecutor, WaitDescription>();
+  for (;;) {
+    let progress = false;
+    let blocked = 0;
+    for (const queue of queues) {
+      sink.queue = queue.queue;
+      let step = queue.step();
+      const before = waiting.get(queue);
+      if (step !== "blocked" && before !== undefined) {
+        waiting.delete(queue);
+        waits.push({ queue: queue.queue, address: before.address, reference: before.reference });
+      }
+      while (step === "progress") {
+        progress = true;
+        step = queue.step();
+      }
+      if (step === "blocked") {
+        blocked++;
+        if (queue.waiting !== null) waiting.set(queue, queue.waiting);
+      }
+    }
+    if (blocked === 0) return;
+    if (!progress) throw deadlock([...waiting.values()]);
+  }
+}
+
+function deadlock(waits: readonly WaitDescription[]): GuestFaultError {
+  const lines = waits.map((wait) =>
+    `queue ${hex(wait.queue)} waits for [${hex(wait.address)}] & ${hex(wait.mask)} ${wait.compare} ${
+      hex(wait.reference)
+    }, ` +
+    `it holds ${hex(wait.present)}`
+  );
+  return new GuestFaultError("driver.wait-forever", `nothing can end these waits: ${lines.join("; ")}`, {
+    queue: waits[0].queue,
+    guestAddress: waits[0].address,
+  });
+}
+
+/** After an error: lets the device finish; what it faults with now is a consequence. */
+function abandon(executor: ComputeExecutor): void {
+  try {
+    executor.drain();
+  } catch (error) {
+    if (!(error instanceof GuestFaultError)) throw error;
+  }
+}

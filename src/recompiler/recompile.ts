@@ -1,0 +1,85 @@
+import { buildCfg, type Cfg, dumpCfg } from "./cfg/cfg.ts";
+import { dumpIr } from "./ir/dump.ts";
+import { lift, NeedsImageDescriptors } from "./lift/lift.ts";
+import { checkAddedBarriers } from "./passes/added_barriers.ts";
+import { deadCode } from "./passes/dead_code.ts";
+import { ldsHazards } from "./passes/lds_hazards.ts";
+import { chooseRegions, type RegionReport } from "./passes/regions.ts";
+import { resolveImageDescriptors } from "./passes/resources.ts";
+import { simplify } from "./passes/simplify.ts";
+import type { Artifact, RecompileRequest } from "./request.ts";
+import { emitCompute } from "./spirv/emit.ts";
+import { dumpTree, structurize } from "./structurize/structurize.ts";
+
+/** The passes in order; each can be dumped as text. */
+export const PASSES = ["cfg", "structurize", "lift", "simplify", "regions", "final"] as const;
+/** Name of a pass. */
+export type PassName = (typeof PASSES)[number];
+
+/** Receives the text of each pass; `text` costs nothing until it is called. */
+export type PassObserver = (pass: PassName, text: () => string) => void;
+
+/**
+ * Recompiles a compute program to SPIR-V.
+ *
+ * @param observe called after each pass.
+ * @throws RefusedError naming everything in the program that is not supported, with pc and guest address.
+ * @throws InvalidInputError if the code is malformed. @throws NeedsImageDescriptors if `request.imageDescriptors` lacks some.
+ */
+export function recompile(request: RecompileRequest, observe?: PassObserver): Artifact {
+  const cfg = buildCfg(request.code, { target: request.target, codeAddress: request.codeAddress });
+  observe?.("cfg", () => dumpCfg(cfg));
+  const tree = structurize(cfg);
+  observe?.("structurize", () => dumpTree(tree, cfg));
+  let ir = lift(cfg, tree, request);
+  observe?.("lift", () => dumpIr(ir));
+  ir = deadCode(simplify(ir));
+  observe?.("simplify", () => dumpIr(ir));
+  const [x, y, z] = request.workgroupSize;
+  const threads = x * y * z;
+  const regions = chooseRegions(ir, ldsHazards(ir, threads));
+  ir = regions.ir;
+  observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
+  ir = deadCode(simplify(ir));
+  observe?.("final", () => dumpIr(ir));
+  const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
+  const artifact = emitCompute(ir, request);
+  return { ...artifact, insertedBarriers, codeWords: codeWords(cfg), instructionCount: cfg.instructions.length };
+}
+
+/**
+ * Like {@linkcode recompile}, for a dispatch: image descriptors that the program reads from user data and memory are resolved first.
+ *
+ * @param userData COMPUTE_USER_DATA_0..15.
+ * @param readU32 reads guest memory.
+ */
+export function recompileWithDescriptors(
+  request: RecompileRequest,
+  userData: Uint32Array,
+  readU32: (address: bigint) => number,
+  observe?: PassObserver,
+): Artifact {
+  try {
+    return recompile(request, observe);
+  } catch (error) {
+    if (!(error instanceof NeedsImageDescriptors)) throw error;
+    const imageDescriptors = resolveImageDescriptors(error, request, userData, readU32);
+    return recompile({ ...request, imageDescriptors }, observe);
+  }
+}
+
+function codeWords(cfg: Cfg): number {
+  let end = 0;
+  for (const instruction of cfg.instructions) end = Math.max(end, instruction.pc / 4 + instruction.size);
+  for (let block = 0; block < cfg.blockCount; block++) end = Math.max(end, cfg.terminatorPc[block] / 4 + 1);
+  return Math.min(end, MAX_WORDS);
+}
+
+const MAX_WORDS = 1 << 18;
+
+function dumpRegions(report: readonly RegionReport[]): string {
+  return report.map(({ pc, decision, reason }) =>
+    `; branch at 0x${pc.toString(16)}: ${decision}${reason && ` (${reason})`}\n`
+  )
+    .join("");
+}
