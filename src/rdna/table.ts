@@ -29,7 +29,10 @@ export const Trait = {
   ReadsExec: 1 << 4,
   WritesExec: 1 << 5,
   ReadsM0: 1 << 6,
-  /** The old value of the destination counts: accumulators, conditional moves, half-register writes. */
+  /**
+   * The old value of the destination counts: accumulators, conditional moves, half-register writes (16-bit results of vector instructions leave
+   * the other half as it was). SDWA with UNUSED_PRESERVE and DPP lanes without a source keep it too: see the instruction.
+   */
   ReadsDst: 1 << 7,
   /** May change the program counter. */
   Branch: 1 << 8,
@@ -203,11 +206,19 @@ function add(row: Row, encoding: Encoding, extra: Partial<Opcode> & { numbers?: 
     segment: 0,
     image: undefined,
     ...extra,
-    traits: traits | (extra.traits ?? 0),
+    traits: traits | (extra.traits ?? 0) | (isVop(encoding) && writesHalf(dst) ? Trait.ReadsDst : 0),
     numbers: { [encoding]: code, ...extra.numbers },
   };
   opcodes.push(opcode);
   return opcode;
+}
+
+function isVop(encoding: Encoding): boolean {
+  return encoding >= Encoding.Vop1 && encoding <= Encoding.Vop3p;
+}
+
+function writesHalf(dst: readonly string[]): boolean {
+  return dst.length > 0 && /^[fuib]16$/.test(dst[0]);
 }
 
 function parseSignature(signature: string): [string[], string[]] {

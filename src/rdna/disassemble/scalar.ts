@@ -23,9 +23,9 @@ function scalarStyle(type: DataType): ConstantStyle {
   return type.dwords === 2 ? "64i" : "32";
 }
 
-/** A 16-bit immediate: decimal where it has the value of an inline constant, else hexadecimal. */
+/** An unsigned immediate: decimal where it has the value of an inline constant, else hexadecimal. */
 function immediateText(value: number): string {
-  return value >= -16 && value <= 64 ? String(value) : hexText(value & 0xffff);
+  return value <= 64 ? String(value) : hexText(value);
 }
 
 function hexText(value: number): string {
@@ -37,7 +37,7 @@ export function sopkOperands(ins: Instruction, opcode: Opcode, context: Disassem
   const imm = ins.imm & 0xffff;
   switch (opcode.name) {
     case "s_version":
-      return immediateText(ins.imm);
+      return immediateText(imm);
     case "s_getreg_b32":
       return `${scalarText(ins.dst, 1)}, ${hardwareRegisterText(imm, context)}`;
     case "s_setreg_b32":
@@ -69,7 +69,7 @@ export function soppOperands(ins: Instruction, opcode: Opcode, context: Disassem
   if (opcode.src.length === 0) return "";
   if (opcode.words.has("branch")) return String(imm);
   if (HEX_IMMEDIATE.has(opcode.name)) return hexText(imm);
-  return immediateText(ins.imm);
+  return immediateText(imm);
 }
 
 /** Operands of SMEM. */

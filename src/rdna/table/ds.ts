@@ -1,6 +1,9 @@
 import type { Row } from "./row.ts";
 
-/** DS: LDS and GDS (AMD RDNA2 ISA, section 12.12; the *_src2_* rows: AMD RDNA1 ISA). */
+/**
+ * DS: LDS and GDS (AMD RDNA2 ISA, section 12.12; the *_src2_* rows: as LLVM has them for gfx10.1). The address of ds_swizzle_b32 holds the value,
+ * that of ds_permute_b32 and ds_bpermute_b32 the lane number times 4. Any access with the GDS bit reads M0 too.
+ */
 export const DS: readonly Row[] = [
   [0x00, "ds_add_u32", "= addr u32", "atomic as:u32"],
   [0x01, "ds_sub_u32", "= addr u32", "atomic as:u32"],
@@ -53,7 +56,7 @@ export const DS: readonly Row[] = [
   [0x32, "ds_min_rtn_f32", "f32 = addr f32", "atomic as:f32"],
   [0x33, "ds_max_rtn_f32", "f32 = addr f32", "atomic as:f32"],
   [0x34, "ds_wrap_rtn_b32", "u32 = addr u32 u32", "atomic as:u32"],
-  [0x35, "ds_swizzle_b32", "b32 = addr", "lanes"],
+  [0x35, "ds_swizzle_b32", "b32 = addr", "rexec lanes"],
   [0x36, "ds_read_b32", "b32 = addr", "load as:b32"],
   [0x37, "ds_read2_b32", "b64 = addr", "load as:b32 two"],
   [0x38, "ds_read2st64_b32", "b64 = addr", "load as:b32 two st64"],
@@ -61,8 +64,8 @@ export const DS: readonly Row[] = [
   [0x3a, "ds_read_u8", "b32 = addr", "load as:u8"],
   [0x3b, "ds_read_i16", "b32 = addr", "load as:i16"],
   [0x3c, "ds_read_u16", "b32 = addr", "load as:u16"],
-  [0x3d, "ds_consume", "u32 =", "atomic as:u32 rm0 wave uniform"],
-  [0x3e, "ds_append", "u32 =", "atomic as:u32 rm0 wave uniform"],
+  [0x3d, "ds_consume", "u32 =", "atomic as:u32 rm0 rexec wave uniform"],
+  [0x3e, "ds_append", "u32 =", "atomic as:u32 rm0 rexec wave uniform"],
   [0x3f, "ds_ordered_count", "u32 = addr", "atomic as:u32 rm0 wave"],
   [0x40, "ds_add_u64", "= addr u64", "atomic as:u64"],
   [0x41, "ds_sub_u64", "= addr u64", "atomic as:u64"],
@@ -135,8 +138,8 @@ export const DS: readonly Row[] = [
   [0xa7, "ds_read_u16_d16_hi", "b32 = addr", "load as:u16 d16hi rdst"],
   [0xb0, "ds_write_addtid_b32", "= b32", "store as:b32 rm0 wave"],
   [0xb1, "ds_read_addtid_b32", "b32 =", "load as:b32 rm0 wave"],
-  [0xb2, "ds_permute_b32", "b32 = addr b32", "lanes"],
-  [0xb3, "ds_bpermute_b32", "b32 = addr b32", "lanes"],
+  [0xb2, "ds_permute_b32", "b32 = addr b32", "rexec lanes"],
+  [0xb3, "ds_bpermute_b32", "b32 = addr b32", "rexec lanes"],
   [0xc0, "ds_add_src2_u64", "= addr", "atomic as:u64 src2 gfx1013"],
   [0xc1, "ds_sub_src2_u64", "= addr", "atomic as:u64 src2 gfx1013"],
   [0xc2, "ds_rsub_src2_u64", "= addr", "atomic as:u64 src2 gfx1013"],

@@ -116,7 +116,7 @@ export const VOP3: readonly Row[] = [
   [0x373, "v_mad_u32_u16", "u32 = u16 u16 u32", "opsel"],
   [0x375, "v_mad_i32_i16", "i32 = i16 i16 i32", "opsel"],
   [0x376, "v_sub_nc_i32", "i32 = i32 i32"],
-  [0x377, "v_permlane16_b32", "b32 = vb32 sb32 sb32", "lanes rdst opsel"],
-  [0x378, "v_permlanex16_b32", "b32 = vb32 sb32 sb32", "lanes rdst opsel"],
+  [0x377, "v_permlane16_b32", "b32 = vb32 sb32 sb32", "rexec lanes rdst opsel"],
+  [0x378, "v_permlanex16_b32", "b32 = vb32 sb32 sb32", "rexec lanes rdst opsel"],
   [0x37f, "v_add_nc_i32", "i32 = i32 i32"],
 ];
