@@ -1,0 +1,25 @@
+/**
+ * AnyAGC as a library: load a guest program, open a device, run it, look at its memory.
+ *
+ * @example Run a program and read a word of its memory
+ * ```ts no-assert
+ * import { loadProgram, openDevice } from "@anyagc/anyagc";
+ *
+ * const program = loadProgram("shaders/julia/program.json");
+ * using device = openDevice();
+ * const run = device.run(program);
+ * console.log(run.result.outcome, run.memory.readU32(program.frame!.address));
+ * run.close();
+ * ```
+ *
+ * @module
+ */
+export { AnyAgcError, type ErrorData, type ErrorPlace, ExitCode } from "./src/errors.ts";
+export { GuestFaultError, HostError, InvalidInputError, RefusedError, UsageError } from "./src/errors.ts";
+export { Device, openDevice, type OpenOptions, type ProgramRun } from "./src/driver/device.ts";
+export type { RunResult, WaitReport } from "./src/driver/run_program.ts";
+export type { LabelWrite } from "./src/driver/driver_sink.ts";
+export type { ProgramReport } from "./src/driver/executor.ts";
+export type { Picture } from "./src/guest/frame.ts";
+export type { Frame, Program } from "./src/guest/program.ts";
+export { loadProgram } from "./src/guest/load_program.ts";
