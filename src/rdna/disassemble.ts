@@ -10,7 +10,8 @@ export type { DisassemblyContext } from "./disassemble/context.ts";
 
 /**
  * Text of an instruction in LLVM's assembler syntax, for example "v_add_f32_e64 v5, |v1|, s2 clamp". Branch targets are written as LLVM
- * does without symbols: the 16-bit immediate, unsigned, in words from the next instruction.
+ * does without symbols: the 16-bit immediate, unsigned, in words from the next instruction. Differences from LLVM 19: s_version is a plain number,
+ * image atomics with TFE show their real registers, and forms that LLVM lacks (VOPC with DPP) are written like their neighbours.
  */
 export function disassemble(ins: Instruction, context: DisassemblyContext): string {
   const opcode = OPCODES[ins.op];

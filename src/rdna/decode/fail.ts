@@ -3,14 +3,6 @@ import { OPCODES } from "../table.ts";
 import { type Target, TARGETS } from "../target.ts";
 import type { Encoding } from "../instruction.ts";
 
-/** What a part of the decoder needs to know about the instruction's place to report a problem. */
-export interface Place {
-  readonly words: Uint32Array;
-  /** Index of the instruction's first word. */
-  readonly at: number;
-  readonly target: Target;
-}
-
 /** Raises the error for machine code that is no instruction; `why` completes "not an instruction: ...". */
 export function noInstruction(words: Uint32Array, at: number, why: string): never {
   throw new InvalidInputError("rdna.no-instruction", `not an RDNA2 instruction: ${why}`, place(words, at));
