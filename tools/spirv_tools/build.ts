@@ -28,13 +28,15 @@ const exportsMap = new URL("exports.map", import.meta.url).pathname;
  */
 export async function buildSpirvTools(output = defaultOutput(), force = false): Promise<boolean> {
   const missing = [...archives, header].filter((file) => modified(file) === undefined);
+  const built = modified(output);
+  // A library that was brought along is good enough where it cannot be built.
+  if (missing.length > 0 && built !== undefined && !force) return false;
   if (missing.length > 0) {
     throw new HostError(
       "host.spirv-tools-archives",
       `${missing[0]} is missing. Install it (Debian: apt install spirv-tools).`,
     );
   }
-  const built = modified(output);
   if (!force && built !== undefined && [...archives, shim, exportsMap].every((file) => modified(file)! <= built)) {
     return false;
   }

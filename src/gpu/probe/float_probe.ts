@@ -10,6 +10,12 @@ export interface FloatBehaviour {
   readonly fusesFma32: boolean;
   /** Denormal operands count and denormal results are kept: in multiplication, addition, Fma and comparison. */
   readonly keepsDenormals32: boolean;
+  /**
+   * Denormal operands count as zeros of their sign, and denormal results become such, in the same operations. NVIDIA's driver does so. (There,
+   * on an H200 with driver 580.159, declaring RoundingModeRTE 32 makes multiplication and addition keep denormals, while Fma and comparisons
+   * go on flushing them: what is probed here holds for modules that declare no mode.)
+   */
+  readonly flushesDenormals32: boolean;
 }
 
 /** A case: operands, and which of the results it judges. */
@@ -31,6 +37,7 @@ const cases: readonly ProbeCase[] = [
   { a: smallest, b: smallest, c: 3 * smallest, judges: "denormals" },
   { a: 0, b: smallest, c: smallest, judges: "denormals" },
   { a: -5 * smallest, b: 2, c: smallest, judges: "denormals" },
+  { a: 2 ** -127, b: 2 ** -127, c: 0, judges: "denormals" }, // the sum is no denormal, but its operands are
 ];
 
 const caseWords = 4, resultWords = 8;
@@ -68,15 +75,30 @@ export function probeFloatBehaviour(device: GpuDevice): FloatBehaviour {
 
 /** What the results (8 words per case) say. */
 export function judge(results: Uint32Array): FloatBehaviour {
-  let fusesFma32 = true, keepsDenormals32 = true;
+  let fusesFma32 = true, keepsDenormals32 = true, flushesDenormals32 = true;
   cases.forEach(({ a, b, c, judges }, i) => {
-    const [fma, fmaExact, product, sum, less] = results.subarray(i * resultWords, (i + 1) * resultWords);
-    const right = bits(a * b + c);
-    const fmaRight = fma === right && fmaExact === right;
-    if (judges === "fma") fusesFma32 &&= fmaRight;
-    else keepsDenormals32 &&= fmaRight && product === bits(a * b) && sum === bits(a + b) && less === Number(a < b);
+    const result = results.subarray(i * resultWords, (i + 1) * resultWords);
+    if (judges === "fma") {
+      fusesFma32 &&= result[0] === bits(a * b + c) && result[1] === bits(a * b + c);
+    } else {
+      keepsDenormals32 &&= matches(result, a, b, c, (value) => value);
+      flushesDenormals32 &&= matches(result, a, b, c, flush);
+    }
   });
-  return { fusesFma32, keepsDenormals32 };
+  return { fusesFma32, keepsDenormals32, flushesDenormals32 };
+}
+
+/** Whether a case's results are those of exact arithmetic whose operands and results go through `denormals`. */
+function matches(result: Uint32Array, a: number, b: number, c: number, denormals: (value: number) => number): boolean {
+  const [x, y, z] = [a, b, c].map(denormals);
+  const fma = bits(denormals(x * y + z));
+  const expected = [fma, fma, bits(denormals(x * y)), bits(denormals(x + y)), Number(x < y)];
+  return expected.every((word, i) => result[i] === word);
+}
+
+/** A denormal becomes the zero of its sign. */
+function flush(value: number): number {
+  return Math.abs(value) < 2 ** -126 ? 0 * value : value;
 }
 
 /** Bits of the value rounded to f32. */

@@ -9,8 +9,10 @@ deviceTest("the float probe knows lavapipe: Fma is not fused, denormals are kept
   const behaviour = probeFloatBehaviour(device);
   // Measured by hand on Mesa 22.3.6; any other device may be different, and must only give the same answer twice.
   if (device.capabilities.driver.name === "llvmpipe" && device.capabilities.driver.info.startsWith("Mesa 22.3")) {
-    assertEquals(behaviour, { fusesFma32: false, keepsDenormals32: true });
+    assertEquals(behaviour, { fusesFma32: false, keepsDenormals32: true, flushesDenormals32: false });
   }
+  // Seen on an H200 with driver 580.159.
+  if (device.capabilities.driver.name === "NVIDIA") assertEquals(behaviour.fusesFma32, true);
   assertEquals(probeFloatBehaviour(device), behaviour);
   const forRecompiler = recompilerDevice(device.capabilities, behaviour);
   assertEquals(forRecompiler.subgroupSize, device.capabilities.subgroup.size);
@@ -19,7 +21,7 @@ deviceTest("the float probe knows lavapipe: Fma is not fused, denormals are kept
 
 /** Results as 8 words per case, computed here from the operands' bits with exact arithmetic, for devices of four kinds. */
 function results(fused: boolean, flush: boolean): Uint32Array {
-  const words = new Uint32Array(7 * 8);
+  const words = new Uint32Array(8 * 8);
   const f = (bits: number) => new Float32Array(new Uint32Array([bits]).buffer)[0];
   const operands = [
     [0x3f80_0800, 0x3f80_0800, 0xbf80_1000],
@@ -29,6 +31,7 @@ function results(fused: boolean, flush: boolean): Uint32Array {
     [1, 1, 3],
     [0, 1, 1],
     [0x8000_0005, 0x4000_0000, 1],
+    [0x0040_0000, 0x0040_0000, 0],
   ];
   const inFlush = (value: number) => flush && Math.abs(value) < 2 ** -126 ? 0 * value : value;
   const out = (value: number) => new Uint32Array(new Float32Array([inFlush(Math.fround(value))]).buffer)[0];
@@ -43,12 +46,20 @@ function results(fused: boolean, flush: boolean): Uint32Array {
 Deno.test("the judgement tells fused from unfused and kept from flushed", () => {
   for (const fusesFma32 of [true, false]) {
     for (const keepsDenormals32 of [true, false]) {
-      assertEquals(judge(results(fusesFma32, !keepsDenormals32)), { fusesFma32, keepsDenormals32 });
+      const flushesDenormals32 = !keepsDenormals32;
+      assertEquals(judge(results(fusesFma32, flushesDenormals32)), {
+        fusesFma32,
+        keepsDenormals32,
+        flushesDenormals32,
+      });
     }
   }
   const oneWrong = results(true, false);
   oneWrong[1] ^= 1; // the NoContraction form of the first case
   assertEquals(judge(oneWrong).fusesFma32, false);
+  const mixed = results(true, false);
+  mixed[7 * 8 + 3] = 0; // flushes in addition only
+  assertEquals(judge(mixed), { fusesFma32: true, keepsDenormals32: false, flushesDenormals32: false });
 });
 
 Deno.test("the checked-in module is what the assembly text gives", async () => {
