@@ -2,10 +2,10 @@
  * What every loader produces and the driver runs: memory windows with contents, command streams, and what is known about the results.
  * Plain data; nothing here depends on the format it came from.
  */
+import type { Target } from "../rdna/target.ts";
 import type { ShaderSource } from "./shader_source.ts";
 
-/** The instruction set that the program's machine code is for. gfx1013 is the console's; gfx1030 is what public compilers emit for RDNA2. */
-export type Target = "gfx1013" | "gfx1030";
+export type { Target };
 
 /** A whole guest program. */
 export interface Program {

@@ -132,13 +132,13 @@ function finish(
       pitchBytes: 4 * Math.ceil(scan.frame.width / 128) * 128,
       tiling: "64KB_R_X",
     },
-    shaders: findShaders(root.file, layout),
+    shaders: findShaders(root.file, layout, notes),
     notes,
   };
 }
 
 /** The shader records in captured memory. They were captured after sceAgcCreateShader, so their pointers are absolute. */
-function findShaders(file: string, layout: MemoryLayout): ProgramShader[] {
+function findShaders(file: string, layout: MemoryLayout, notes: string[]): ProgramShader[] {
   const source: RecordSource = {
     bytes(address, length, what) {
       // Tables are 4-byte aligned in every record seen; others read as damage, like what is not mapped.
@@ -153,13 +153,19 @@ function findShaders(file: string, layout: MemoryLayout): ProgramShader[] {
   };
   return layout.find(AGC_MAGIC, 256).flatMap((address) => {
     if (layout.readWords(address + 4n, 1)?.[0] !== AGC_VERSION) return [];
-    const record = readAgcRecord(source, address, "absolute");
-    if (record.shaderBytes === 0 || record.shaderBytes % 4 !== 0) {
-      source.fail(address + 0x44n, `code of ${record.shaderBytes} bytes is no whole number of words`);
+    try {
+      const record = readAgcRecord(source, address, "absolute");
+      const { codeAddress, shaderBytes, stage } = record;
+      if (shaderBytes === 0 || shaderBytes % 4 !== 0) source.fail(address + 0x44n, `code of ${shaderBytes} bytes`);
+      const code = wordsOf(source.bytes(codeAddress, shaderBytes, "the code"));
+      const name = `${stage}-${codeAddress.toString(16)}`;
+      return [{ name, address: codeAddress, source: agcShaderSource(record, code, name, file) }];
+    } catch (error) {
+      // The list is for people; memory that only looks like a record must not stop the capture.
+      if (!(error instanceof MalformedFileError)) throw error;
+      notes.push(`what looks like a shader record at ${hex(address)} is none: ${error.message}`);
+      return [];
     }
-    const code = wordsOf(source.bytes(record.codeAddress, record.shaderBytes, "the code"));
-    const name = `${record.stage}-${record.codeAddress.toString(16)}`;
-    return [{ name, address: record.codeAddress, source: agcShaderSource(record, code, name, file, undefined) }];
   });
 }
 

@@ -17,7 +17,7 @@
  *
  * They are wave32 code: render_consume_native uses v0 to v7, and its RSRC1 asks for one granule of VGPRs, which is 8 in wave32 and 4 in wave64.
  */
-import type { ShaderSource, ShaderStage, UserSgpr } from "../shader_source.ts";
+import type { ShaderSource, ShaderStage, SystemSgpr, UserSgpr } from "../shader_source.ts";
 import { type AgcShaderRecord, readAgcRecord, type RecordSource, userSgprOf } from "./agc_record.ts";
 import { MalformedFileError, nameOf, wordsOf } from "./file_format.ts";
 
@@ -67,7 +67,7 @@ export function agcShaderSource(
     userSgprCount: second === undefined
       ? 0
       : (second >>> 1 & 0x1F) | (record.stage === "compute" ? 0 : second >>> 27 & 1) << 5,
-    systemSgprs: [],
+    systemSgprs: record.stage === "compute" && second !== undefined ? systemSgprsOf(second) : [],
     rsrc1: value(rsrc1),
     rsrc2: second,
     rsrc3: value(rsrc3),
@@ -93,6 +93,14 @@ function ldsBytesOf(stage: ShaderStage, rsrc2: number): number | undefined {
   if (stage === "compute") return 512 * (rsrc2 >>> 15 & 0x1FF);
   if (stage.startsWith("geometry")) return 512 * (rsrc2 >>> 19 & 0xFF);
   return stage === "pixel" ? 0 : undefined;
+}
+
+/** SGPRs that the hardware fills behind the user SGPRs of a compute wave (COMPUTE_PGM_RSRC2 bits 7 to 10, in this order). */
+function systemSgprsOf(rsrc2: number): SystemSgpr[] {
+  let sgpr = rsrc2 >>> 1 & 0x1F;
+  return ["workgroup_id_x", "workgroup_id_y", "workgroup_id_z", "workgroup_info"].flatMap((name, i) =>
+    rsrc2 >>> 7 + i & 1 ? [{ name, sgpr: sgpr++ }] : []
+  );
 }
 
 /** Pixel shaders say it in SPI_PS_IN_CONTROL (context 0x1b6 bit 15), vertex stages in VGT_SHADER_STAGES_EN (bit 22 GS, bit 21 HS). */

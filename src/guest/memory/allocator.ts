@@ -23,7 +23,12 @@ export interface HostAllocator {
 /** Windows in ordinary array buffers: for tests and for tools that only look at memory. */
 export class ArrayAllocator implements HostAllocator {
   allocate(bytes: number): HostBlock {
-    return { bytes: new Uint8Array(bytes), pointer: 0n };
+    try {
+      return { bytes: new Uint8Array(bytes), pointer: 0n };
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new HostError("memory.allocation", `no room for a window of ${bytes} bytes: ${error.message}`);
+    }
   }
 
   release(block: HostBlock): void {

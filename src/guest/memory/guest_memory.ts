@@ -240,6 +240,12 @@ export class GuestMemory {
     return result;
   }
 
+  /** Copies 32-bit words out of guest memory, from a multiple of 4 on. The range may run across adjoining windows. */
+  readWords(address: bigint, count: number): Uint32Array<ArrayBuffer> {
+    checkAlignment(address, 4, count * 4);
+    return new Uint32Array(this.read(address, count * 4).buffer);
+  }
+
   /** Copies bytes into guest memory. The range may run across adjoining windows; nothing is written when any part is refused. */
   write(address: bigint, source: Uint8Array): void {
     let at = 0;

@@ -58,6 +58,7 @@ Deno.test("a compute record gives code, registers, user SGPRs and placeholders",
     5,
   ]);
   assertEquals(shader.userSgprs, [{ name: "descriptor_set_ptr", sgpr: 2, count: 1, set: 3 }]);
+  assertEquals(shader.systemSgprs, [{ name: "workgroup_id_x", sgpr: 5 }]);
   assertEquals(abi.record.placeholders, [{ kind: "descriptor-set", register: 0x242, set: 3, address: 0x88n }]);
   assertEquals(abi.record.shRegisters[2], { offset: 0x212, value: 0x602C0000, address: 0x70n });
 });
@@ -212,6 +213,12 @@ corpusTest("known .sb files have the registers and placeholders that a plain dum
   ];
   for (const [name, stage, code, wave, sgprs, placeholders] of known) {
     const path = corpusFile("openagc", `${name}.sb`);
+    if (name === "render_consume_native") {
+      assertEquals(loadSb(path, Deno.readFileSync(path)).systemSgprs, [{ name: "workgroup_id_x", sgpr: 3 }, {
+        name: "workgroup_id_y",
+        sgpr: 4,
+      }]);
+    }
     const shader = loadSb(path, Deno.readFileSync(path));
     assertEquals(
       [

@@ -10,6 +10,7 @@ import type { Program } from "../../../src/guest/program.ts";
 import { corpusFile, corpusNames, corpusTest } from "../../support/corpus.ts";
 import { withFiles } from "../support/files.ts";
 import { mutations } from "../support/mutations.ts";
+import { buildRecord } from "../support/records.ts";
 
 type Json = Record<string, unknown>;
 
@@ -253,6 +254,32 @@ Deno.test("every inconsistency in a capture is refused", () => {
   broken(SUBMISSION, (c) => (c.words as unknown as string[])[0] = "0x00039F00", "is no type 3 packet header");
   broken(SUBMISSION, (c) => c.kind = "else" as never, 'unknown kind "else"');
   broken(RUN, () => {}, "load one of its submissions (drawn-1.json)");
+});
+
+Deno.test("shader records in captured memory are listed, and what only looks like one is noted", () => {
+  const record = buildRecord({
+    type: 1,
+    sh: [[0x008, 0], [0x00B, 6]],
+    cx: [[0x1B6, 0x8000]],
+    code: [0xBF810000],
+    shaderBytes: 4,
+  }, {
+    form: "absolute",
+    base: 0x2_0001_0400n,
+  });
+  const at = Object.fromEntries([...new Uint32Array(record.bytes.buffer)].map((word, i) => [0x400 + 4 * i, word]));
+  const document = structuredClone(SUBMISSION) as { regions: Json[] };
+  const fake = { 0xE00: 0x34333231, 0xE04: 0x18, 0xE10: 0x7000 };
+  Object.assign(
+    document.regions[0],
+    image(4096, { ...Object.fromEntries(TABLE.map((word, i) => [4 * i, word])), ...at, ...fake }),
+  );
+  const program = load(document as unknown as Json);
+  const address = 0x2_0001_0400n + BigInt(record.codeOffset);
+  assertEquals(program.shaders.map(({ name, address, source }) => [name, address, source.waveSize, [...source.code]]), [
+    [`pixel-${address.toString(16)}`, address, 32, [0xBF810000]],
+  ]);
+  assert(program.notes.some((note) => note.includes("looks like a shader record at 0x200010e00 is none")));
 });
 
 Deno.test("derived inputs may not contradict the capture", () => {

@@ -171,6 +171,8 @@ Deno.test("a view shows memory itself, and is refused across adjoining windows t
   assertEquals([...memory.read(LOW + 4089n, 14)], [0, ...Array(12).fill(0xEE), 0]);
   memory.fillU32(LOW + 4092n, 2, 0x01020304);
   assertEquals([memory.readU32(LOW + 4092n), memory.readU32(LOW + 4096n)], [0x01020304, 0x01020304]);
+  assertEquals([...memory.readWords(LOW + 4088n, 3)], [0xEEEE0000, 0x01020304, 0x01020304]);
+  assertRefused("Unaligned", LOW + 2n, 8, () => memory.readWords(LOW + 2n, 2));
 });
 
 Deno.test("a write that leaves memory half-way writes nothing", () => {
