@@ -230,8 +230,8 @@ function located(error: unknown, machine: QueueMachine): unknown {
     ? GuestFaultError
     : undefined;
   if (Class === undefined) return error;
-  const { guestAddress: _, ...place } = error.place;
-  const result = new Class(error.code, `${machine.packetName()}: ${error.message}`, { ...machine.place(), ...place });
+  const place = { ...machine.place(), ...error.place };
+  const result = new Class(error.code, `${machine.packetName()}: ${error.message}`, place);
   result.cause = error;
   return result;
 }

@@ -123,6 +123,7 @@ export const PACKETS: ReadonlyMap<number, PacketDefinition> = new Map<number, Pa
   [0x1d, refused("ATOMIC_GDS", "GDS is not modelled")],
   [0x1e, refused("ATOMIC_MEM", "atomics of the command processor are not executed")],
   [0x1f, refused("OCCLUSION_QUERY", QUERY)],
+  // As long as this is refused no predicate is ever set, and packets with the predicate bit execute like all others.
   [0x20, refused("SET_PREDICATION", "predication is not executed")],
   [0x22, {
     name: "COND_EXEC",

@@ -25,6 +25,8 @@ export interface PacketProblem {
   readonly reason: string;
   /** Word index of the packet in its buffer. */
   readonly at: number;
+  /** Guest address of the buffer, for indirect buffers. */
+  readonly indirectBuffer?: bigint;
   readonly place: ErrorPlace;
 }
 
@@ -75,7 +77,10 @@ export function validateIndirectBuffer(
 
 /** One error for a list of problems (at least one). */
 export function problemsError(problems: readonly PacketProblem[]): AnyAgcError {
-  const lines = problems.map((each) => `${each.packet} at word ${hex(each.at)}: ${each.reason}`);
+  const lines = problems.map(({ packet, at, indirectBuffer, reason }) => {
+    const buffer = indirectBuffer === undefined ? "" : ` of the indirect buffer at ${hex(indirectBuffer)}`;
+    return `${packet} at word ${hex(at)}${buffer}: ${reason}`;
+  });
   const [first] = problems;
   const message = lines.length === 1
     ? lines[0]
@@ -248,6 +253,7 @@ class Validator implements PacketChecker {
       const bits = this.word(i + 1) & wordLayout(layout[i]).reserved;
       if (bits !== 0) {
         this.#problem("refused", "pm4.reserved-bits", `bits ${hex(bits >>> 0)} of word ${i + 1} are reserved`);
+        return;
       }
     }
     definition.check?.(this);
@@ -322,6 +328,15 @@ class Validator implements PacketChecker {
 
   #problem(kind: PacketProblem["kind"], code: string, reason: string): void {
     const { at, size } = this;
-    this.problems.push({ kind, code, packet: this.#name, reason, at, place: placeInBuffer(this.#place, at, size) });
+    const { address, fileOffset } = this.#place;
+    this.problems.push({
+      kind,
+      code,
+      packet: this.#name,
+      reason,
+      at,
+      ...(fileOffset === undefined && address !== undefined ? { indirectBuffer: address } : {}),
+      place: placeInBuffer(this.#place, at, size),
+    });
   }
 }

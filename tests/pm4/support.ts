@@ -1,5 +1,6 @@
 /** What the PM4 tests share: a sink that records every effect, and a way to write packets. */
 import { GuestFaultError, hex } from "../../src/errors.ts";
+import { QueueExecutor } from "../../src/pm4/execute.ts";
 import type {
   BarrierCommand,
   CommandSink,
@@ -148,3 +149,19 @@ export class RecordingSink implements CommandSink {
 export function split(address: bigint): [lo: number, hi: number] {
   return [Number(address & 0xffffffffn), Number(address >> 32n & 0xffffn)];
 }
+
+/** Runs a stream on a queue until it is blocked or done, and gives the sink and the executor. */
+export function run(
+  stream: Uint32Array,
+  { queue = 0, sink = new RecordingSink(), executor = new QueueExecutor(queue, sink) }: {
+    queue?: number;
+    sink?: RecordingSink;
+    executor?: QueueExecutor;
+  } = {},
+): { sink: RecordingSink; executor: QueueExecutor; result: "blocked" | "done" } {
+  executor.submit({ queue, words: stream });
+  return { sink, executor, result: executor.run() };
+}
+
+/** SET_SH_REG of a group of 64 x 1 x 1 threads: what a dispatch needs at least. */
+export const GROUP_64 = [0xc0037600, 0x207, 64, 1, 1];
