@@ -79,6 +79,8 @@ export class CodeScan {
   /** First word of the instruction that covers each word, -1 where none was reached. */
   private readonly cover: Int32Array;
   private readonly work: number[] = [];
+  /** What led to each word of `work`. */
+  private readonly workBy: (Instruction | null)[] = [];
 
   constructor(readonly code: Uint32Array, private readonly target: Target) {
     if (code.length * 4 > MAX_PROGRAM_BYTES) {
@@ -95,7 +97,7 @@ export class CodeScan {
   /** Reaches everything that direct branches lead to from word `start`, which `by` (null: the program's start) jumps to. */
   reach(start: number, by: Instruction | null): void {
     this.enter(start, by);
-    while (this.work.length > 0) this.walk(this.work.pop()!);
+    while (this.work.length > 0) this.walk(this.work.pop()!, this.workBy.pop()!);
   }
 
   /** Marks a block start, and queues it unless it was reached before. */
@@ -111,14 +113,18 @@ export class CodeScan {
     if (this.cover[word] >= 0 && this.cover[word] !== word) this.overlap(word, this.cover[word], by);
     if (this.leader[word] === 1 && this.at[word] !== null) return;
     this.leader[word] = 1;
-    if (this.at[word] === null) this.work.push(word);
-    else this.splits++;
+    if (this.at[word] !== null) {
+      this.splits++;
+      return;
+    }
+    this.work.push(word);
+    this.workBy.push(by);
   }
 
-  private walk(start: number): void {
+  private walk(start: number, by: Instruction | null): void {
     const { code, at } = this;
     let word = start;
-    let previous: Instruction | null = null;
+    let previous = by;
     while (true) {
       if (word >= code.length) {
         throw new InvalidInputError("recompiler.no-end", "the program runs past its last word without s_endpgm", {

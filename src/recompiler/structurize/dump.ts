@@ -1,4 +1,4 @@
-import { type Cfg, CONDITION_NAMES } from "../cfg/cfg.ts";
+import { type Cfg, CONDITION_NAMES } from "../cfg/types.ts";
 import { hex } from "../../errors.ts";
 import { Token, type Tree } from "./tree.ts";
 

@@ -1,7 +1,8 @@
-import type { Cfg } from "../cfg/cfg.ts";
-import { Condition, inverted } from "../cfg/cfg.ts";
-import { exitItems, type Guards, isMerge, LoopExit } from "./guards.ts";
+import type { Cfg } from "../cfg/types.ts";
+import { Condition, inverted } from "../cfg/types.ts";
+import { exitItems, type Guards, LoopExit, selectorBits } from "./guards.ts";
 import type { Items } from "./items.ts";
+import { isMerge, isPlace, Leaves, type Segments } from "./segments.ts";
 import { Token } from "./tree.ts";
 
 /** Tokens as three parallel lists. */
@@ -28,8 +29,8 @@ const DO_EDGE = 1;
 const FIRST_TOKEN = 2;
 
 /** Writes the tokens of a program: correct, but with empty arms and needless Continues (see tidy.ts). */
-export function emitTokens(cfg: Cfg, items: Items, guards: Guards, root: number): TokenList {
-  return new Emitter(cfg, items, guards).run(root);
+export function emitTokens(cfg: Cfg, items: Items, segments: Segments, guards: Guards): TokenList {
+  return new Emitter(cfg, items, segments, guards).run();
 }
 
 class Emitter {
@@ -39,11 +40,16 @@ class Emitter {
   /** What the item at hand needs done, in order; moved to `work` in reverse. */
   private readonly plan: number[] = [];
 
-  constructor(private readonly cfg: Cfg, private readonly items: Items, private readonly guards: Guards) {}
+  constructor(
+    private readonly cfg: Cfg,
+    private readonly items: Items,
+    private readonly segments: Segments,
+    private readonly guards: Guards,
+  ) {}
 
-  run(root: number): TokenList {
+  run(): TokenList {
     const { work, plan, out } = this;
-    work.push(DO_ITEM, root, 0);
+    work.push(DO_ITEM, this.items.order[0], 0);
     while (work.length > 0) {
       const b = work.pop()!;
       const a = work.pop()!;
@@ -73,8 +79,8 @@ class Emitter {
     this.plan.push(DO_EDGE, edge, 0);
   }
 
-  private ifGuard(variable: number): void {
-    this.token(Token.If, variable, Condition.GuardSet);
+  private ifGuard(variable: number, kind: number = Condition.GuardSet): void {
+    this.token(Token.If, variable, kind);
   }
 
   private clear(variables: readonly number[] | undefined): void {
@@ -124,28 +130,39 @@ class Emitter {
     this.token(Token.EndIf);
   }
 
-  /** Order of the arms of an If. */
+  /** Order of the arms of an If: those that control does not fall out of first, Continue behind Break (it may turn out needless). */
   private rank(edge: number): number {
-    const { edgeLoop, edgeTarget, forest, graph, exit, position } = this.items;
+    const { edgeLoop, edgeTarget, forest, graph, position } = this.items;
     const target = edgeTarget[edge];
-    if (edgeLoop[edge] !== forest.loopOf[graph.edgeFrom[edge]]) return -3;
+    if (edgeLoop[edge] !== forest.loopOf[graph.edgeFrom[edge]]) return -4;
     if (target < 0) return -2;
-    const nested = target !== exit && !isMerge(this.items, target);
-    return nested && this.guards.falls[target] === 0 ? -1 : position[target];
+    if (isPlace(this.items, target)) return position[target];
+    const leaves = this.segments.leaves[target];
+    return leaves === Leaves.Fall ? position[target] : leaves === Leaves.Continue ? -1 : -3;
   }
 
   private planDispatch(dispatch: number): void {
     const { firstEdge } = this.items.graph;
-    const { selectorVar } = this.guards;
-    const last = firstEdge[dispatch + 1] - 1;
-    for (let e = firstEdge[dispatch]; e < last; e++) {
-      this.ifGuard(selectorVar[e]);
-      this.token(Token.SetGuard, selectorVar[e], 0);
-      this.edge(e);
-      this.token(Token.Else);
+    const count = firstEdge[dispatch + 1] - firstEdge[dispatch];
+    this.select(dispatch, 0, count, selectorBits(count));
+  }
+
+  /** Takes one of `count` out-edges from number `first` on, told apart by the lowest `bits` selector variables (as deep as that: at most 18). */
+  private select(dispatch: number, first: number, count: number, bits: number): void {
+    if (bits === 0) {
+      this.edge(this.items.graph.firstEdge[dispatch] + first);
+      return;
     }
-    this.edge(last);
-    for (let e = firstEdge[dispatch]; e < last; e++) this.token(Token.EndIf);
+    const half = 1 << (bits - 1);
+    if (count <= half) {
+      this.select(dispatch, first, count, bits - 1);
+      return;
+    }
+    this.ifGuard(this.guards.selectorVar[dispatch] + bits - 1, Condition.GuardClear);
+    this.select(dispatch, first, half, bits - 1);
+    this.token(Token.Else);
+    this.select(dispatch, first + half, count - half, bits - 1);
+    this.token(Token.EndIf);
   }
 
   private planLoop(item: number): void {
@@ -161,15 +178,16 @@ class Emitter {
     const continueVar = guards.continueVar[loop];
     if (breakVar >= 0) this.leaveIf(breakVar, Token.Break);
     if (continueVar >= 0) this.leaveIf(continueVar, Token.Continue);
+    const singles = exitItems(items, item);
     let open = 0;
-    for (const single of exitItems(items, item)) {
-      const variable = guards.exitVar[single];
-      if (variable >= 0) this.ifGuard(variable);
+    for (const single of singles) {
+      if (guards.exitVar[single] < 0) continue;
+      this.ifGuard(guards.exitVar[single]);
       this.item(single);
-      if (variable < 0) continue;
       this.token(Token.Else);
       open++;
     }
+    for (const single of singles) if (guards.exitVar[single] < 0) this.item(single);
     for (; open > 0; open--) this.token(Token.EndIf);
     if ((exits & LoopExit.Break) !== 0 && breakVar < 0) this.token(Token.Break);
     else if ((exits & LoopExit.Continue) !== 0 && continueVar < 0) this.token(Token.Continue);
@@ -191,9 +209,8 @@ class Emitter {
       if (!isMerge(items, merge)) continue;
       if (left === 0) left = guards.chain[merge];
       left--;
-      const variable = guards.ofItem[merge];
-      if (variable >= 0) {
-        this.ifGuard(variable);
+      if (guards.testVar[merge] >= 0) {
+        this.ifGuard(guards.testVar[merge], guards.testKind[merge]);
         open++;
       }
       this.item(merge);
@@ -207,19 +224,30 @@ class Emitter {
     const { edgeLoop, edgeTarget, forest, graph } = items;
     const target = edgeTarget[edge];
     const home = edgeLoop[edge];
-    const variables = new Set<number>();
     const selector = graph.edgeSelector[edge];
-    if (selector >= 0) variables.add(guards.selectorVar[selector]);
+    if (selector >= 0) this.setSelector(selector);
+    const variables = new Set<number>();
     const start = forest.loopOf[graph.edgeFrom[edge]];
     for (let loop = start; loop !== home; loop = forest.parent[loop]) {
       if (forest.parent[loop] !== home) variables.add(guards.breakVar[loop]);
       else if (target < 0) variables.add(guards.continueVar[loop]);
-      else if (!isMerge(items, target)) variables.add(guards.exitVar[target]);
+      else if (!isPlace(items, target)) variables.add(guards.exitVar[target]);
     }
-    if (target >= 0 && isMerge(items, target)) variables.add(guards.ofItem[target]);
+    if (target >= 0) variables.add(guards.setVar[target]);
     for (const variable of variables) if (variable >= 0) this.token(Token.SetGuard, variable, 1);
     if (start !== home) this.token(Token.Break);
     else if (target < 0) this.token(Token.Continue);
-    else if (!isMerge(items, target)) this.item(target);
+    else if (!isPlace(items, target)) this.item(target);
+  }
+
+  /** Makes the dispatch node take its out-edge `selector`. */
+  private setSelector(selector: number): void {
+    const { firstEdge, edgeFrom } = this.items.graph;
+    const dispatch = edgeFrom[selector];
+    const choice = selector - firstEdge[dispatch];
+    const bits = selectorBits(firstEdge[dispatch + 1] - firstEdge[dispatch]);
+    for (let bit = 0; bit < bits; bit++) {
+      this.token(Token.SetGuard, this.guards.selectorVar[dispatch] + bit, (choice >> bit) & 1);
+    }
   }
 }

@@ -1,5 +1,5 @@
-import type { Cfg } from "../cfg/cfg.ts";
-import { Terminator } from "../cfg/cfg.ts";
+import type { Cfg } from "../cfg/types.ts";
+import { Terminator } from "../cfg/types.ts";
 import { FlowGraph } from "../cfg/graph.ts";
 
 /** The flow graph that is structured: nodes 0..blockCount-1 are the cfg's blocks, then the exit, the root, and dispatch nodes (cfg/loops.ts). */

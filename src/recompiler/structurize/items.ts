@@ -19,6 +19,8 @@ export interface Items {
   readonly itemCount: number;
   /** By edge: the innermost loop that holds the edge's source and does not have to be left to reach its target; -1 for unreachable edges. */
   readonly edgeLoop: Int32Array;
+  /** By edge: the item in `edgeLoop` that the edge comes from: its source, or the loop that holds the source. */
+  readonly edgeSource: Int32Array;
   /** By edge: the item in `edgeLoop` that the edge leads to, or -1 if it leads back to that loop's header (next iteration). */
   readonly edgeTarget: Int32Array;
   /** Successors of each item, without repetitions for loop items. */
@@ -45,6 +47,7 @@ export function buildItems(graph: FlowGraph, forest: LoopForest, root: number, e
   const itemCount = nodeCount + forest.loopCount;
   const edgeCount = graph.edgeTo.length;
   const edgeLoop = new Int32Array(edgeCount).fill(-1);
+  const edgeSource = new Int32Array(edgeCount).fill(-1);
   const edgeTarget = new Int32Array(edgeCount).fill(-1);
   const from: number[] = [];
   const to: number[] = [];
@@ -68,6 +71,7 @@ export function buildItems(graph: FlowGraph, forest: LoopForest, root: number, e
       if (forest.depth[around] > forest.depth[loop]) around = forest.parent[around];
     }
     edgeLoop[e] = loop;
+    edgeSource[e] = source;
     if (v === forest.header[loop]) continue;
     const target = home === loop ? v : nodeCount + home;
     edgeTarget[e] = target;
@@ -98,6 +102,7 @@ export function buildItems(graph: FlowGraph, forest: LoopForest, root: number, e
     nodeCount,
     itemCount,
     edgeLoop,
+    edgeSource,
     edgeTarget,
     successors,
     order,

@@ -4,18 +4,20 @@
  * 1. graph.ts: blocks and edges without empty blocks; all ends lead to one exit.
  * 2. cfg/loops.ts: loops; an irreducible one gets a dispatch node; small code that only an exit of a loop leads to moves into it.
  * 3. items.ts: the acyclic view in which each loop is one item, and its dominator tree.
- * 4. guards.ts: which places need a guard variable.
- * 5. emit.ts, tidy.ts: the tokens.
+ * 4. segments.ts: where control goes that falls out of a piece of structured code.
+ * 5. guards.ts: which places need a guard variable.
+ * 6. emit.ts, tidy.ts: the tokens.
  *
  * Time and size are linear in the number of blocks (times the nesting depth of loops).
  */
-import { type Cfg, type Condition, isMaskCondition } from "../cfg/cfg.ts";
+import { type Cfg, type Condition, isMaskCondition } from "../cfg/types.ts";
 import { findLoops, type PullLimits } from "../cfg/loops.ts";
 import { OPCODES, Trait } from "../../rdna/table.ts";
 import { emitTokens } from "./emit.ts";
 import { blockGraph } from "./graph.ts";
 import { findGuards } from "./guards.ts";
 import { buildItems } from "./items.ts";
+import { measureSegments } from "./segments.ts";
 import { tidy } from "./tidy.ts";
 import { Token, type Tree } from "./tree.ts";
 
@@ -32,8 +34,9 @@ export function structurize(cfg: Cfg): Tree {
   const { graph, exit, root } = blockGraph(cfg);
   const forest = findLoops(graph, root, pullLimits(cfg));
   const items = buildItems(graph, forest, root, exit);
-  const guards = findGuards(items);
-  return tidy(emitTokens(cfg, items, guards, root), guards.count);
+  const segments = measureSegments(items);
+  const guards = findGuards(items, segments);
+  return tidy(emitTokens(cfg, items, segments, guards), guards);
 }
 
 /** Whether the If at `index` tests a lane mask (VCC, EXEC) and may stand for a divergent `if` per lane; false: SCC or a guard, wave-uniform. */

@@ -1,22 +1,40 @@
-import { type Condition, inverted } from "../cfg/cfg.ts";
+import { Condition, inverted } from "../cfg/types.ts";
 import { TokenList } from "./emit.ts";
+import type { Guards } from "./guards.ts";
 import { Token, type Tree } from "./tree.ts";
 
 /**
- * Makes a tree of emitted tokens: drops Continues where the iteration ends anyway and Ifs without content, turns an If with an empty then arm
- * around, and moves what follows an arm that ends with Break or Continue out of the Else.
+ * Makes a tree of emitted tokens: drops Continues where the iteration ends anyway, SetGuards that nothing tests, and Ifs without content, turns an
+ * If with an empty then arm around, and moves what follows an arm that ends with Break or Continue out of the Else.
  */
-export function tidy(list: TokenList, guardCount: number): Tree {
-  return finish(simplify(list, needlessContinues(list)), guardCount);
+export function tidy(list: TokenList, guards: Guards): Tree {
+  const drop = new Uint8Array(list.token.length);
+  markUntested(list, guards, drop);
+  markContinues(list, drop);
+  return finish(simplify(list, drop), guards.count);
+}
+
+/**
+ * Marks the SetGuards behind the last test of their variable. In a loop an earlier test may come next, but only after the variable was cleared;
+ * except for selectors, which this leaves alone.
+ */
+function markUntested(list: TokenList, guards: Guards, drop: Uint8Array): void {
+  const { token, a, b } = list;
+  const tested = new Uint8Array(guards.count);
+  tested.fill(1, guards.firstSelector);
+  for (let i = token.length - 1; i >= 0; i--) {
+    if (token[i] === Token.If && b[i] >= Condition.GuardClear) tested[a[i]] = 1;
+    else if (token[i] === Token.SetGuard && tested[a[i]] === 0) drop[i] = 1;
+  }
 }
 
 /** Marks the Continues with nothing behind them in the loop's body. */
-function needlessContinues(list: TokenList): Uint8Array {
+function markContinues(list: TokenList, drop: Uint8Array): void {
   const { token } = list;
-  const drop = new Uint8Array(token.length);
   const outer: boolean[] = [];
   let last = false;
   for (let i = token.length - 1; i >= 0; i--) {
+    if (drop[i] === 1) continue;
     switch (token[i]) {
       case Token.EndLoop:
         outer.push(last);
@@ -40,7 +58,6 @@ function needlessContinues(list: TokenList): Uint8Array {
         last = false;
     }
   }
-  return drop;
 }
 
 /** State of an open If: in its then arm, in its else arm, or closed early with the else arm's content following it. */

@@ -72,17 +72,25 @@ export class Random {
   }
 }
 
+/** A few ends per graph, however large it is: else all but the first blocks of a large graph would be unreachable. */
+function isEnd(random: Random, blockCount: number): boolean {
+  return random.below(Math.max(12, blockCount)) < 1 + random.below(2);
+}
+
 /** Any graph at all: most are irreducible, some never end. */
 export function wildGraph(random: Random, blockCount: number): BlockSpec[] {
   return Array.from({ length: blockCount }, () => {
     const kind = random.below(10);
     const target = () => random.below(blockCount);
-    const to = kind === 0 ? [] : kind < 4 ? [target()] : [target(), target()];
+    const to = isEnd(random, blockCount) ? [] : kind < 4 ? [target()] : [target(), target()];
     return { to, size: random.below(4) === 0 ? 0 : 1, condition: random.below(6) as Condition };
   });
 }
 
-/** Mostly forward edges to near blocks, with some edges back: few loops, often irreducible ones, many merges. */
+/**
+ * Mostly forward edges to near blocks, with some edges back: few loops, often irreducible ones, many merges. In a large graph every branch has the
+ * next block as one of its targets: else hardly any block would be reachable.
+ */
 export function looseGraph(random: Random, blockCount: number, backPercent: number): BlockSpec[] {
   return Array.from({ length: blockCount }, (_, b) => {
     const target = () => {
@@ -90,7 +98,8 @@ export function looseGraph(random: Random, blockCount: number, backPercent: numb
       return Math.min(blockCount - 1, b + 1 + random.below(random.chance(20) ? 12 : 3));
     };
     const kind = random.below(12);
-    const to = b === blockCount - 1 || kind === 0 ? [] : kind < 4 ? [target()] : [target(), target()];
+    const to = b === blockCount - 1 || isEnd(random, blockCount) ? [] : kind < 4 ? [target()] : [target(), target()];
+    if (blockCount > 1000 && to.length > 0) to[to.length - 1] = b + 1;
     return { to, size: random.below(4) === 0 ? 0 : 1, condition: random.below(6) as Condition };
   });
 }
