@@ -89,113 +89,94 @@ export function problemsError(problems: readonly PacketProblem[]): AnyAgcError {
   return new (malformed ? InvalidInputError : RefusedError)(first.code, message, first.place);
 }
 
+/** A buffer that is being walked, and the packet that the walk is at. */
+class Walk {
+  at = 0;
+  size = 0;
+  name = "";
+  /** Indirect buffers found so far, by word index of the packet that enters them. */
+  readonly children = new Map<number, ValidatedBuffer>();
+  /** Words that running the buffer takes, so far. */
+  expanded = 0;
+  /** Ends of COND_EXEC ranges that lie ahead, with the word index of their packet. */
+  guards: { end: number; from: number }[] = [];
+  /** The packet was a chain. */
+  chained = false;
+
+  constructor(readonly place: BufferPlace, readonly depth: number) {}
+}
+
 /** One validation. It is also the {@linkcode PacketChecker} of the packet that it is at. */
 class Validator implements PacketChecker {
   readonly problems: PacketProblem[] = [];
   readonly queue: QueueKind;
-  words: Uint32Array = new Uint32Array(0);
-  at = 0;
-  size = 0;
-
   readonly #submission: Submission;
   readonly #memory: CommandMemory;
   /** Indirect buffers that have been validated, by address and size. */
   readonly #known = new Map<string, ValidatedBuffer>();
   /** Indirect buffers whose validation is under way. */
   readonly #active = new Set<string>();
-  #place: BufferPlace;
-  #name = "";
-  #depth = 0;
-  #children = new Map<number, ValidatedBuffer>();
-  /** Words that running the current buffer takes, so far. */
-  #expanded = 0;
-  /** Ends of COND_EXEC ranges that lie ahead, with the word index of their packet. */
-  #guards: { end: number; from: number }[] = [];
-  /** The current buffer has ended with a chain. */
-  #chained = false;
+  #walk: Walk;
 
   constructor(submission: Submission, memory: CommandMemory) {
     this.#submission = submission;
     this.#memory = memory;
     this.queue = queueKind(submission.queue);
-    this.#place = { submission, words: submission.words, address: undefined, fileOffset: undefined };
+    this.#walk = new Walk({ submission, words: submission.words, address: undefined, fileOffset: undefined }, 0);
+  }
+
+  get words(): Uint32Array {
+    return this.#walk.place.words;
+  }
+
+  get at(): number {
+    return this.#walk.at;
+  }
+
+  get size(): number {
+    return this.#walk.size;
   }
 
   /** Walks a buffer; problems are collected. */
   buffer(place: BufferPlace, depth: number): ValidatedBuffer {
-    const outer = [
-      this.words,
-      this.at,
-      this.size,
-      this.#place,
-      this.#name,
-      this.#depth,
-      this.#children,
-      this.#expanded,
-      this.#guards,
-      this.#chained,
-    ] as const;
-    this.words = place.words;
-    this.#place = place;
-    this.#depth = depth;
-    this.#children = new Map();
-    this.#expanded = 0;
-    this.#guards = [];
-    this.#chained = false;
-    this.#walk();
-    const result = new ValidatedBuffer(
-      this.#submission,
-      place.words,
-      place.address,
-      place.fileOffset,
-      this.#children,
-      this.#expanded,
-    );
-    [
-      this.words,
-      this.at,
-      this.size,
-      this.#place,
-      this.#name,
-      this.#depth,
-      this.#children,
-      this.#expanded,
-      this.#guards,
-      this.#chained,
-    ] = outer;
-    return result;
+    const outer = this.#walk;
+    const walk = this.#walk = new Walk(place, depth);
+    this.#walkBuffer(walk);
+    this.#walk = outer;
+    const { words, address, fileOffset } = place;
+    return new ValidatedBuffer(this.#submission, words, address, fileOffset, walk.children, walk.expanded);
   }
 
-  #walk(): void {
-    const words = this.words;
+  #walkBuffer(walk: Walk): void {
+    const { words } = walk.place;
     let at = 0;
     while (at < words.length) {
-      this.at = at;
-      this.size = 1;
+      walk.at = at;
+      walk.size = 1;
       const header = words[at];
       if (!this.#checkHeader(header)) return;
       const size = packetWords(header);
-      this.#name = packetName(header);
+      walk.name = packetName(header);
       if (at + size > words.length) {
-        this.size = words.length - at;
-        this.#problem("malformed", "pm4.truncated", `has ${size} words, but only ${this.size} are left`);
+        walk.size = words.length - at;
+        this.#problem("malformed", "pm4.truncated", `has ${size} words, but only ${walk.size} are left`);
         return;
       }
-      this.size = size;
+      walk.size = size;
       const next = at + size;
-      this.#checkGuards(at, next);
-      this.#expanded += size;
+      this.#checkGuards(next);
+      walk.expanded += size;
       this.#checkPacket(header);
       at = next;
       // After a chain the rest of the buffer is dropped, unless the chain itself may be skipped.
-      if (this.#chained && !this.#guards.some((guard) => guard.end >= next)) return;
-      this.#chained = false;
+      if (walk.chained && !walk.guards.some((guard) => guard.end >= next)) return;
+      walk.chained = false;
     }
-    for (const guard of this.#guards) {
+    for (const guard of walk.guards) {
       if (guard.end <= at) continue;
-      this.at = guard.from;
-      this.size = packetWords(words[guard.from]);
-      this.#name = packetName(words[guard.from]);
+      walk.at = guard.from;
+      walk.size = packetWords(words[guard.from]);
+      walk.name = packetName(words[guard.from]);
       this.#problem(
         "malformed",
         "pm4.cond-exec",
@@ -208,15 +189,17 @@ class Validator implements PacketChecker {
   #checkHeader(header: number): boolean {
     const type = packetType(header);
     if (type === 2 || type === 3) return true;
-    this.#name = `header ${hex(header, 8)}`;
+    this.#walk.name = `header ${hex(header, 8)}`;
     this.#problem("malformed", "pm4.header", `type ${type} packets are not accepted; is this the start of a packet?`);
     return false;
   }
 
-  #checkGuards(at: number, next: number): void {
-    if (this.#guards.length === 0) return;
-    this.#guards = this.#guards.filter((guard) => {
-      if (guard.end <= at) return false;
+  /** The packet ends at `next`: no guarded range may end inside it. */
+  #checkGuards(next: number): void {
+    const walk = this.#walk;
+    if (walk.guards.length === 0) return;
+    walk.guards = walk.guards.filter((guard) => {
+      if (guard.end <= walk.at) return false;
       if (guard.end >= next) return true;
       this.#problem(
         "malformed",
@@ -272,11 +255,11 @@ class Validator implements PacketChecker {
   }
 
   guard(end: number): void {
-    this.#guards.push({ end, from: this.at });
+    this.#walk.guards.push({ end, from: this.at });
   }
 
   enter(address: bigint, count: number, chain: boolean): void {
-    this.#chained = chain;
+    this.#walk.chained = chain;
     if (count === 0) return;
     const key = `${address}:${count}`;
     if (this.#active.has(key)) {
@@ -292,14 +275,14 @@ class Validator implements PacketChecker {
       return;
     }
     // A chain replaces its buffer, so it does not nest.
-    const depth = this.#depth + (chain ? 0 : 1);
+    const depth = this.#walk.depth + (chain ? 0 : 1);
     if (depth > MAX_NESTING) {
       this.#problem("refused", "pm4.indirect-buffer", `indirect buffers nest deeper than ${MAX_NESTING}`);
       return;
     }
     let buffer = this.#known.get(key);
     if (buffer === undefined) {
-      if (this.#expanded + count > MAX_SUBMISSION_WORDS) return this.#tooLong();
+      if (this.#walk.expanded + count > MAX_SUBMISSION_WORDS) return this.#tooLong();
       const words = this.#read(address, count);
       if (words === undefined) return;
       this.#active.add(key);
@@ -307,9 +290,9 @@ class Validator implements PacketChecker {
       this.#active.delete(key);
       this.#known.set(key, buffer);
     }
-    this.#children.set(this.at, buffer);
-    this.#expanded += buffer.expandedWords;
-    if (this.#expanded > MAX_SUBMISSION_WORDS) this.#tooLong();
+    this.#walk.children.set(this.at, buffer);
+    this.#walk.expanded += buffer.expandedWords;
+    if (this.#walk.expanded > MAX_SUBMISSION_WORDS) this.#tooLong();
   }
 
   #tooLong(): void {
@@ -327,16 +310,16 @@ class Validator implements PacketChecker {
   }
 
   #problem(kind: PacketProblem["kind"], code: string, reason: string): void {
-    const { at, size } = this;
-    const { address, fileOffset } = this.#place;
+    const { at, size, name, place } = this.#walk;
+    const { address, fileOffset } = place;
     this.problems.push({
       kind,
       code,
-      packet: this.#name,
+      packet: name,
       reason,
       at,
       ...(fileOffset === undefined && address !== undefined ? { indirectBuffer: address } : {}),
-      place: placeInBuffer(this.#place, at, size),
+      place: placeInBuffer(place, at, size),
     });
   }
 }

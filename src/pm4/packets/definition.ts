@@ -2,7 +2,6 @@ import type { ErrorPlace } from "../../errors.ts";
 import type { RegisterState } from "../registers.ts";
 import type { CommandSink, PacketSource } from "../sink.ts";
 import type { QueueKind } from "../submission.ts";
-import type { ValidatedBuffer } from "../validated.ts";
 
 /** What AnyAGC knows of one packet: a row of the table in `packets.ts`. */
 export interface PacketDefinition {
@@ -88,6 +87,3 @@ export interface WaitDescription {
   /** The packet that waits. */
   readonly source: PacketSource;
 }
-
-/** The buffers that an indirect buffer packet refers to, by word index of the packet. */
-export type Children = ReadonlyMap<number, ValidatedBuffer>;

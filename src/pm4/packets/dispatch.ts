@@ -120,7 +120,7 @@ function checkState(machine: Machine): void {
   }
 }
 
-/** Bits of the highest half of a base address. */
+/** SET_BASE: base 1 is where indirect arguments lie. */
 export function checkSetBase(packet: PacketChecker): void {
   if (packet.word(1) !== 1) packet.refuse(`base index ${packet.word(1)}: only 1 (indirect arguments) is known`);
   if ((packet.word(2) & 7) !== 0) packet.malformed("the base must be a multiple of 8");
