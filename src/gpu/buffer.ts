@@ -117,8 +117,11 @@ export class HostBuffer {
   readonly #device: GpuDevice;
   readonly #bound: BoundBuffer;
 
-  /** @param byteLength size in bytes */
-  constructor(device: GpuDevice, byteLength: number) {
+  /**
+   * @param byteLength size in bytes
+   * @param contents what it holds at first; zeros when left out (fresh device memory holds anything)
+   */
+  constructor(device: GpuDevice, byteLength: number, contents?: Uint8Array) {
     this.#device = device;
     this.byteLength = byteLength;
     this.#bound = createBoundBuffer(
@@ -135,6 +138,8 @@ export class HostBuffer {
       vulkan.vkMapMemory(device.handle, this.#bound.memory, 0n, vk.VK_WHOLE_SIZE, 0, scratch.address(out));
       return viewMemory(scratch.getU64(out), byteLength);
     });
+    if (contents === undefined) new Uint8Array(this.buffer).fill(0);
+    else new Uint8Array(this.buffer).set(contents);
   }
 
   /** Frees it. The device must not be using it; views of `buffer` are empty afterwards. */

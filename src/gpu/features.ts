@@ -2,14 +2,15 @@ import type { Arena } from "../../ffi/arena.ts";
 import * as vk from "../../ffi/vulkan/mod.ts";
 
 /** Feature structs of Vulkan 1.3; `v10` is VkPhysicalDeviceFeatures. */
-const structs = {
+export const structs = {
   v10: vk.VkPhysicalDeviceFeatures,
   v11: vk.VkPhysicalDeviceVulkan11Features,
   v12: vk.VkPhysicalDeviceVulkan12Features,
   v13: vk.VkPhysicalDeviceVulkan13Features,
 } as const;
 
-type FeatureName<S extends keyof typeof structs> = Exclude<keyof typeof structs[S]["fields"], "pNext">;
+/** Names of the features of one struct. */
+export type FeatureName<S extends keyof typeof structs> = Exclude<keyof typeof structs[S]["fields"], "pNext">;
 
 /** A device without these is refused: the recompiler's memory model and the host's synchronization stand on them. */
 const required: { readonly [S in keyof typeof structs]: readonly FeatureName<S>[] } = {

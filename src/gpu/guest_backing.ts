@@ -128,7 +128,7 @@ class ImportedBacking implements GuestBacking {
   }
 }
 
-/** A copy in coherent device memory. */
+/** A copy in coherent device memory; equal to the guest's memory at first. */
 class MirroredBacking implements GuestBacking {
   readonly kind = "mirrored";
   readonly hostAddress: bigint;
@@ -140,12 +140,12 @@ class MirroredBacking implements GuestBacking {
   readonly #owned: HostBuffer;
 
   constructor(device: GpuDevice, hostAddress: bigint, byteLength: number) {
-    this.#owned = new HostBuffer(device, byteLength);
+    this.#guest = new Uint8Array(viewMemory(hostAddress, byteLength));
+    this.#owned = new HostBuffer(device, byteLength, this.#guest);
     this.hostAddress = hostAddress;
     this.byteLength = byteLength;
     this.deviceAddress = this.#owned.deviceAddress;
     this.buffer = this.#owned.handle;
-    this.#guest = new Uint8Array(viewMemory(hostAddress, byteLength));
     this.#copy = new Uint8Array(this.#owned.buffer);
   }
 

@@ -15,7 +15,9 @@ export interface Instance {
   readonly vulkan: vk.CoreCommands;
   /** VkInstance. */
   readonly handle: bigint;
+  /** The validation layer is enabled. */
   readonly validation: boolean;
+  /** Destroys it; its devices must be gone. */
   destroy(): void;
 }
 

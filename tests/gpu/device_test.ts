@@ -131,6 +131,11 @@ Deno.test("a loader without any driver names the package of the software device"
   assert(text.includes("host.no-vulkan-device") && text.includes("mesa-vulkan-drivers"), text);
 });
 
-Deno.test("GpuDevice.create refuses a filter that nothing matches", () => {
-  assertThrows(() => GpuDevice.create({ device: "no device has this name" }), HostError, "no device has this name");
+deviceTest("a filter that nothing matches is refused with the names of the devices", (device) => {
+  const create = () => GpuDevice.create({ device: "no device has this name" });
+  assertThrows(
+    create,
+    HostError,
+    `no Vulkan device matches "no device has this name" (there is "${device.capabilities.name}"`,
+  );
 });
