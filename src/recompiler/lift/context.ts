@@ -1,0 +1,414 @@
+import { Instruction, Operand } from "../../rdna/instruction.ts";
+import { Ir } from "../ir/ir.ts";
+import { InputKind, Op, Type } from "../ir/ops.ts";
+import type { RecompileRequest } from "../request.ts";
+import { FloatFacts } from "./float_facts.ts";
+import { FloatModes } from "./float_modes.ts";
+import { refuse } from "./refusal.ts";
+import { ScopedCache } from "./scoped_cache.ts";
+import { Slot, SlotState } from "./slots.ts";
+
+/**
+ * Inline constants 128..208 and 240..248 as 32-bit patterns (AMD RDNA2 ISA, "Scalar and vector operand codes"); undefined for other codes.
+ */
+export function inlineConstant(operand: number): number | undefined {
+  if (operand >= 128 && operand <= 192) return operand - 128;
+  if (operand >= 193 && operand <= 208) return 192 - operand;
+  if (operand >= 240 && operand <= 248) return INLINE_F32[operand - 240];
+  return undefined;
+}
+
+/** 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi). */
+const INLINE_F32 = [
+  0x3f000000,
+  0xbf000000,
+  0x3f800000,
+  0xbf800000,
+  0x40000000,
+  0xc0000000,
+  0x40800000,
+  0xc0800000,
+  0x3e22f983,
+];
+/** The same as f64, high words; the low word of 1/(2 pi) is 0x6dc9c882, all others are 0. */
+const INLINE_F64_HIGH = [
+  0x3fe00000,
+  0xbfe00000,
+  0x3ff00000,
+  0xbff00000,
+  0x40000000,
+  0xc0000000,
+  0x40100000,
+  0xc0100000,
+  0x3fc45f30,
+];
+
+/** A 64-bit scalar value as two U32 values. */
+export type Pair = readonly [low: number, high: number];
+
+/** How a 32-bit literal fills a 64-bit operand. */
+export type LiteralExtension = "zero" | "sign" | "high";
+
+/**
+ * What the handlers of all instruction classes work with: the IR under construction and the register state, with access to operands and
+ * destinations. Value ids are positive; 0 means "no value".
+ */
+export class Lifter {
+  readonly ir: Ir;
+  readonly state: SlotState;
+  readonly wave64: boolean;
+  /** Whether the last wave of a workgroup lacks lanes (so that a mask's bits may stand for lanes that are no invocations). */
+  readonly partialWave: boolean;
+  readonly facts: FloatFacts;
+  readonly modes: FloatModes;
+  /** Values that are valid in the open scopes: casts by operand, masks by their halves. */
+  readonly scoped = new ScopedCache();
+  readonly true: number;
+  readonly false: number;
+  /** Lane number in the wave. */
+  readonly lane: number;
+  /** Wave 64: whether this lane is one of 32..63. */
+  private readonly laneInHigh: number = 0;
+  /** Lane number in its half of the mask. */
+  private readonly laneBit: number;
+  /** Initial values that have no defined contents here: reading them is refused. */
+  private readonly poison = new Map<number, string>();
+  /** The instruction that is being lifted. */
+  instruction: Instruction = new Instruction();
+
+  constructor(readonly request: RecompileRequest, guards: number) {
+    const ir = this.ir = new Ir(4096);
+    this.state = new SlotState(guards);
+    this.wave64 = request.waveSize === 64;
+    const [x, y, z] = request.workgroupSize;
+    this.partialWave = (x * y * z) % request.waveSize !== 0;
+    this.facts = new FloatFacts(ir);
+    this.true = ir.constB(true);
+    this.false = ir.constB(false);
+    this.lane = ir.append(Op.Input, Type.U32, InputKind.LaneId);
+    if (this.wave64) {
+      this.laneInHigh = ir.emit(Op.ULt, ir.constU(31), this.lane);
+      this.laneBit = ir.emit(Op.And, this.lane, ir.constU(31));
+    } else this.laneBit = this.lane;
+    this.modes = new FloatModes(request, this);
+    this.fillRegisters();
+  }
+
+  /** Everything starts as zero, except what the dispatcher loads. */
+  private fillRegisters(): void {
+    const { ir, request, state } = this;
+    const zero = ir.constU(0);
+    for (let r = 0; r < 128; r++) {
+      state.set(r, zero);
+      state.set(Slot.Clean0 + r, 1);
+    }
+    state.set(Slot.Scc, this.false);
+    for (let r = 0; r < 256; r++) state.set(Slot.Vgpr0 + r, zero);
+    for (let g = Slot.Guard0; g < state.values.length; g++) state.set(g, this.false);
+    let next = 0;
+    for (; next < request.userSgprCount; next++) this.setScalar(next, this.input(InputKind.UserData, next));
+    request.workgroupIds.forEach((enabled, axis) => {
+      if (enabled) this.setScalar(next++, this.input(InputKind.WorkgroupId, axis));
+    });
+    if (request.tgSize) this.setScalar(next++, this.poisoned("the TG_SIZE register that the dispatcher loads"));
+    if (request.scratch) this.setScalar(next++, this.poisoned("the scratch offset that the dispatcher loads"));
+    for (let axis = 0; axis < request.threadIdCount; axis++) {
+      state.set(Slot.Vgpr0 + axis, this.input(InputKind.LocalId, axis));
+    }
+    if (request.partialThreads) {
+      const active = ir.append(Op.Input, Type.Bool, InputKind.ThreadActive);
+      this.fillExec(active, true);
+    } else this.fillExec(this.true, this.partialWave);
+  }
+
+  private fillExec(active: number, asBallot: boolean): void {
+    const { ir } = this;
+    const half = (op: number) => asBallot ? ir.emit(op, active) : ir.constU(-1);
+    this.setScalar(Operand.Exec, half(Op.BallotLo), active, true);
+    if (this.wave64) this.setScalar(Operand.ExecHi, half(Op.BallotHi), active, true);
+  }
+
+  private input(kind: number, index: number): number {
+    return this.ir.append(Op.Input, Type.U32, kind, index);
+  }
+
+  private poisoned(what: string): number {
+    const id = this.ir.append(Op.Undef, Type.U32);
+    this.poison.set(id, what);
+    return id;
+  }
+
+  // --- types ---
+
+  /** The value as U32. */
+  asU(id: number): number {
+    return this.cast(id, Type.U32, Op.BitcastU, Op.BitcastF);
+  }
+
+  /** The value as F32. */
+  asF(id: number): number {
+    return this.cast(id, Type.F32, Op.BitcastF, Op.BitcastU);
+  }
+
+  /** The value with the type of `like`, one of U32 and F32. */
+  asLike(id: number, type: Type): number {
+    return type === Type.F32 ? this.asF(id) : type === Type.U32 ? this.asU(id) : id;
+  }
+
+  private cast(id: number, type: Type, op: number, inverse: number): number {
+    const { ir } = this;
+    if (ir.type[id] === type) return id;
+    if (ir.op[id] === Op.Const) return type === Type.U32 ? ir.constU(ir.a[id]) : ir.constF(ir.a[id]);
+    if (ir.op[id] === inverse) return ir.a[id];
+    return this.scoped.get(id) || this.scoped.set(id, ir.emit(op, id));
+  }
+
+  /** The U32 constant. */
+  u(bits: number): number {
+    return this.ir.constU(bits);
+  }
+
+  // --- scalar registers and operands ---
+
+  /** A 32-bit scalar operand (any code below 256) as U32. */
+  scalar(operand: number): number {
+    if (operand < 128) {
+      if (operand >= 108 && operand < 124) refuse("a trap handler register (TTMP) is read");
+      if (operand === Operand.Null) return this.u(0);
+      const id = this.state.values[operand];
+      const poison = this.poison.get(id);
+      if (poison !== undefined) refuse(`${poison} is read, which is not modelled`);
+      return this.asU(id);
+    }
+    const constant = inlineConstant(operand);
+    if (constant !== undefined) return this.u(constant);
+    switch (operand) {
+      case Operand.Literal:
+        return this.u(this.instruction.literal);
+      case Operand.Scc:
+        return this.boolToU(this.state.values[Slot.Scc]);
+      case 251:
+        return this.boolToU(this.ir.emit(Op.LNot, this.maskAny(Operand.Vcc)));
+      case 252:
+        return this.boolToU(this.ir.emit(Op.LNot, this.maskAny(Operand.Exec)));
+      default:
+        return refuse(`operand code ${operand} (an aperture, LDS_DIRECT or a reserved code) is read`);
+    }
+  }
+
+  /** A 64-bit scalar operand. Inline floats are f64 (LLVM's AMDGPU operand documentation). */
+  scalarPair(operand: number, literal: LiteralExtension = "zero"): Pair {
+    if (operand === Operand.Null) return [this.u(0), this.u(0)];
+    if (operand < 128) return [this.scalar(operand), this.scalar(operand + 1)];
+    if (operand === Operand.Literal) {
+      const bits = this.instruction.literal;
+      if (literal === "high") return [this.u(0), this.u(bits)];
+      return [this.u(bits), this.u(literal === "sign" && (bits | 0) < 0 ? -1 : 0)];
+    }
+    if (operand >= 240 && operand <= 248) {
+      return [this.u(operand === 248 ? 0x6dc9c882 : 0), this.u(INLINE_F64_HIGH[operand - 240])];
+    }
+    const constant = inlineConstant(operand);
+    if (constant !== undefined) return [this.u(constant), this.u(constant < 0 ? -1 : 0)];
+    return [this.scalar(operand), this.u(0)];
+  }
+
+  /** 1 or 0. */
+  boolToU(id: number): number {
+    return this.select(id, this.u(1), this.u(0));
+  }
+
+  /**
+   * Writes a scalar register.
+   * @param shadow the Bool that is this lane's bit of the register, 0 if there is none at hand
+   * @param clean whether the bits of lanes that do not exist are zero
+   */
+  setScalar(register: number, id: number, shadow = 0, clean = false): void {
+    if (register === Operand.Null) return;
+    if (register >= 108 && register < 124) refuse("a trap handler register (TTMP) is written");
+    if (register < 0 || register >= 128) refuse(`scalar destination ${register}`);
+    const isExec = register === Operand.Exec || (register === Operand.ExecHi && this.wave64);
+    if (isExec && shadow === 0) shadow = this.bitOf(this.asU(id));
+    this.state.set(register, id);
+    this.state.set(Slot.Shadow0 + register, shadow);
+    this.state.set(Slot.Clean0 + register, clean || !this.partialWave ? 1 : 0);
+  }
+
+  /** Writes a register pair. */
+  setPair(register: number, pair: Pair, shadow = 0, clean = false): void {
+    if (register === Operand.Null) return;
+    this.setScalar(register, pair[0], shadow, clean);
+    this.setScalar(register + 1, pair[1], shadow, clean);
+  }
+
+  /** SCC as a Bool. */
+  get scc(): number {
+    return this.state.values[Slot.Scc];
+  }
+
+  set scc(id: number) {
+    this.state.set(Slot.Scc, id);
+  }
+
+  // --- lane masks ---
+
+  /** This lane's bit of a number that is (half of) a lane mask. */
+  private bitOf(id: number): number {
+    const { ir } = this;
+    if (ir.op[id] === Op.Const && (ir.a[id] === 0 || ir.a[id] === -1)) return ir.a[id] === 0 ? this.false : this.true;
+    return ir.emit(Op.INe, ir.emit(Op.And, ir.emit(Op.Shr, id, this.laneBit), this.u(1)), this.u(0));
+  }
+
+  /** The shadow of a register, 0 if it has none. */
+  shadow(register: number): number {
+    return this.state.values[Slot.Shadow0 + register];
+  }
+
+  /** The shadow of a register, made from its number if need be. */
+  shadowOrBit(register: number): number {
+    return this.shadow(register) || this.bitOf(this.scalar(register));
+  }
+
+  /** Whether the register's bits of lanes that do not exist are zero. */
+  clean(register: number): boolean {
+    return this.state.values[Slot.Clean0 + register] === 1;
+  }
+
+  /** The Bool of this lane in a mask operand: one register in wave 32, a pair in wave 64, or an inline constant. */
+  mask(operand: number): number {
+    if (operand >= 128 || operand === Operand.Null) {
+      const [low, high] = this.wave64 ? this.scalarPair(operand) : [this.scalar(operand), 0];
+      return this.ofHalves(this.bitOf(low), this.wave64 ? this.bitOf(high) : 0);
+    }
+    if (!this.wave64) return this.shadowOrBit(operand);
+    if (operand % 2 !== 0) refuse(`the lane mask of a wave of 64 starts at the odd register ${operand}`);
+    return this.ofHalves(this.shadowOrBit(operand), this.shadowOrBit(operand + 1));
+  }
+
+  /** One Bool from those of the halves of a mask: lanes 0..31 have theirs in the low one. */
+  ofHalves(low: number, high: number): number {
+    if (!this.wave64 || low === high) return low;
+    const key = low * 0x200_0000 + high;
+    return this.scoped.get(-key) || this.scoped.set(-key, this.select(this.laneInHigh, high, low));
+  }
+
+  /** EXEC of this lane; {@linkcode true} itself where it is known. */
+  exec(): number {
+    return this.mask(Operand.Exec);
+  }
+
+  /** Whether a mask register (pair) is not zero, as a Bool that all lanes agree on. */
+  maskAny(register: number): number {
+    const low = this.shadow(register), high = this.wave64 ? this.shadow(register + 1) : low;
+    const clean = this.clean(register) && (!this.wave64 || this.clean(register + 1));
+    if (low !== 0 && high !== 0 && clean) {
+      const mask = this.ofHalves(low, high);
+      if (mask === this.true || mask === this.false) return mask;
+      return this.ir.emit(Op.Any, mask);
+    }
+    return this.wave64
+      ? this.pairNotZero([this.scalar(register), this.scalar(register + 1)])
+      : this.ir.emit(Op.INe, this.scalar(register), this.u(0));
+  }
+
+  /** Whether a 64-bit number is not zero. */
+  pairNotZero(pair: Pair): number {
+    return this.ir.emit(Op.INe, this.ir.emit(Op.Or, pair[0], pair[1]), this.u(0));
+  }
+
+  /** Writes a Bool of the active lanes as a lane mask; inactive lanes' bits become 0. */
+  setMask(register: number, id: number): void {
+    if (register === Operand.Null) return;
+    const bit = this.and(this.exec(), id);
+    if (this.wave64 && register % 2 !== 0) {
+      refuse(`a lane mask of a wave of 64 is written to the odd register ${register}`);
+    }
+    this.setScalar(register, this.ir.emit(Op.BallotLo, bit), bit, true);
+    if (this.wave64) this.setScalar(register + 1, this.ir.emit(Op.BallotHi, bit), bit, true);
+  }
+
+  // --- booleans and selections, with the folds that keep the stream short ---
+
+  /** a and b. */
+  and(a: number, b: number): number {
+    if (a === this.true || a === b || b === this.false) return b;
+    if (b === this.true || a === this.false) return a;
+    return this.ir.emit(Op.LAnd, a, b);
+  }
+
+  /** a or b. */
+  or(a: number, b: number): number {
+    if (a === this.false || a === b || b === this.true) return b;
+    if (b === this.false || a === this.true) return a;
+    return this.ir.emit(Op.LOr, a, b);
+  }
+
+  /** Either, not both. */
+  xor(a: number, b: number): number {
+    if (a === b) return this.false;
+    if (a === this.false) return b;
+    if (b === this.false) return a;
+    if (a === this.true) return this.not(b);
+    if (b === this.true) return this.not(a);
+    return this.ir.emit(Op.LXor, a, b);
+  }
+
+  /** not a. */
+  not(a: number): number {
+    if (a === this.true) return this.false;
+    if (a === this.false) return this.true;
+    if (this.ir.op[a] === Op.LNot) return this.ir.a[a];
+    return this.ir.emit(Op.LNot, a);
+  }
+
+  /** condition ? a : b, in the type of `a`. */
+  select(condition: number, a: number, b: number): number {
+    if (condition === this.true || a === b) return a;
+    if (condition === this.false) return b;
+    const type = this.ir.type[a] as Type;
+    return this.ir.append(Op.Select, type, condition, a, this.asLike(b, type));
+  }
+
+  // --- vector registers ---
+
+  /** A vector or scalar 32-bit source operand, as it is (U32 or F32). */
+  source(operand: number): number {
+    return operand >= Slot.Vgpr0 ? this.state.values[operand] : this.scalar(operand);
+  }
+
+  /** A vector or scalar 64-bit source operand. */
+  sourcePair(operand: number, literal: LiteralExtension = "zero"): Pair {
+    if (operand < Slot.Vgpr0) return this.scalarPair(operand, literal);
+    return [this.asU(this.state.values[operand]), this.asU(this.state.values[operand + 1])];
+  }
+
+  /** Writes a vector register in the active lanes. */
+  setVector(operand: number, id: number): void {
+    const old = this.state.values[operand];
+    this.state.set(operand, this.select(this.exec(), id, old));
+  }
+
+  /** Writes consecutive vector registers in the active lanes. */
+  setVectors(operand: number, ids: readonly number[]): void {
+    ids.forEach((id, i) => this.setVector(operand + i, id));
+  }
+
+  // --- 64-bit numbers ---
+
+  /** U64 of a pair. */
+  pack(pair: Pair): number {
+    return this.ir.emit(Op.Pack64, pair[0], pair[1]);
+  }
+
+  /** Pair of a U64. */
+  unpack(id: number): Pair {
+    return [this.ir.emit(Op.Lo64, id), this.ir.emit(Op.Hi64, id)];
+  }
+
+  /** value + constant, folded. */
+  addConstant(id: number, constant: number): number {
+    if (constant === 0) return id;
+    if (this.ir.op[id] === Op.Const) return this.u(this.ir.a[id] + constant);
+    return this.ir.emit(Op.IAdd, id, this.u(constant));
+  }
+}

@@ -1,0 +1,54 @@
+import type { Instruction } from "../../rdna/instruction.ts";
+import { opcodeId, OPCODES } from "../../rdna/table.ts";
+import type { Lifter } from "./context.ts";
+import { defineBuffer } from "./mubuf.ts";
+import { defineCarry } from "./vop_carry.ts";
+import { defineCompares } from "./vopc.ts";
+import { defineConversions } from "./vop_convert.ts";
+import { defineFlat } from "./flat.ts";
+import { defineFloat } from "./vop_float.ts";
+import { defineImage } from "./mimg.ts";
+import { defineLanes } from "./vop_lanes.ts";
+import { defineLds } from "./ds.ts";
+import { defineProgramControl } from "./sopp.ts";
+import { defineScalarArithmetic } from "./sop.ts";
+import { defineScalarLogic } from "./sop_logic.ts";
+import { defineScalarMemory } from "./smem.ts";
+import { defineVectorInteger } from "./vop_int.ts";
+
+/** Lifts one instruction: reads and writes the register state, appends to the IR, or calls `refuse`. */
+export type Handler = (l: Lifter, instruction: Instruction) => void;
+
+/** Gives an opcode its handler. */
+export type Define = (name: string, handler: Handler) => void;
+
+/** Handlers by op id; undefined where the instruction is not implemented. */
+export const HANDLERS: readonly (Handler | undefined)[] = build();
+
+function build(): (Handler | undefined)[] {
+  const handlers: (Handler | undefined)[] = OPCODES.map(() => undefined);
+  const define: Define = (name, handler) => {
+    const id = opcodeId(name);
+    if (handlers[id] !== undefined) throw new Error(`${name} has two handlers`);
+    handlers[id] = handler;
+  };
+  for (
+    const add of [
+      defineScalarLogic,
+      defineScalarArithmetic,
+      defineProgramControl,
+      defineScalarMemory,
+      defineVectorInteger,
+      defineCarry,
+      defineCompares,
+      defineConversions,
+      defineFloat,
+      defineLanes,
+      defineLds,
+      defineFlat,
+      defineBuffer,
+      defineImage,
+    ]
+  ) add(define);
+  return handlers;
+}

@@ -1,0 +1,148 @@
+import type { Ir } from "../ir/ir.ts";
+import { Op, Type } from "../ir/ops.ts";
+
+/** Bits of what is known of a float value. */
+const NEVER_DENORMAL = 1, NEVER_SIGNALLING = 2;
+const UNKNOWN_GRID = -149;
+/** Grids above this say no more. */
+const MAX_GRID = 127;
+
+/**
+ * What the lift can prove of F32 values by looking at how they are made: whether a value may be denormal (where MODE flushes and the device does
+ * not, those and only those need a FlushDenorm), and whether it may be a signalling NaN (IEEE mode treats those apart).
+ *
+ * The means is the value's _grid_: the largest known g such that every finite value it can take is a multiple of 2^g. Sums keep the smaller grid,
+ * products add grids, rounding to f32 never leaves a grid, and with g >= -126 no value but zero is below the smallest normal number.
+ */
+export class FloatFacts {
+  private flags: Uint8Array;
+  private grids: Int16Array;
+  private known: number;
+
+  constructor(private readonly ir: Ir) {
+    this.flags = new Uint8Array(ir.op.length);
+    this.grids = new Int16Array(ir.op.length);
+    this.known = 0;
+  }
+
+  /** Whether the F32 value can be denormal. */
+  mayBeDenormal(id: number): boolean {
+    this.update(id);
+    return (this.flags[id] & NEVER_DENORMAL) === 0 && this.grids[id] < -126;
+  }
+
+  /** Whether the F32 value can be a signalling NaN. */
+  mayBeSignalling(id: number): boolean {
+    this.update(id);
+    return (this.flags[id] & NEVER_SIGNALLING) === 0;
+  }
+
+  /** Values are looked at in stream order, so operands are known before their users (loop phis: nothing is assumed). */
+  private update(upTo: number): void {
+    if (upTo < this.known) return;
+    if (this.flags.length < this.ir.op.length) {
+      this.flags = grow(this.flags, new Uint8Array(this.ir.op.length));
+      this.grids = grow(this.grids, new Int16Array(this.ir.op.length));
+    }
+    for (let id = this.known; id <= upTo; id++) {
+      if (this.ir.type[id] === Type.F32) this.examine(id);
+      else {
+        this.flags[id] = 0;
+        this.grids[id] = UNKNOWN_GRID;
+      }
+    }
+    this.known = upTo + 1;
+  }
+
+  private examine(id: number): void {
+    const { ir, grids, flags } = this;
+    const a = ir.a[id], b = ir.b[id], c = ir.c[id];
+    let flag = NEVER_SIGNALLING;
+    let grid = UNKNOWN_GRID;
+    switch (ir.op[id]) {
+      case Op.Const:
+        grid = constantGrid(a);
+        flag = (isDenormal(a) ? 0 : NEVER_DENORMAL) | (isSignalling(a) ? 0 : NEVER_SIGNALLING);
+        break;
+      case Op.FAdd:
+      case Op.FSub:
+        grid = Math.min(grids[a], grids[b]);
+        break;
+      case Op.FMul:
+        grid = grids[a] + grids[b];
+        break;
+      case Op.FFma:
+        grid = Math.min(grids[a] + grids[b], grids[c]);
+        break;
+      case Op.FMin:
+      case Op.FMax:
+        grid = Math.min(grids[a], grids[b]);
+        flag = flags[a] & flags[b];
+        break;
+      case Op.FNeg:
+      case Op.FAbs:
+        grid = grids[a];
+        flag = flags[a];
+        break;
+      case Op.Select:
+        grid = Math.min(grids[b], grids[c]);
+        flag = flags[b] & flags[c];
+        break;
+      case Op.Phi:
+        grid = Math.min(grids[a], grids[b]);
+        flag = flags[a] & flags[b];
+        break;
+      case Op.FlushDenorm:
+        grid = grids[a];
+        flag = flags[a] | NEVER_DENORMAL;
+        break;
+      case Op.FFloor:
+      case Op.FCeil:
+      case Op.FTrunc:
+      case Op.FRndne:
+      case Op.CvtU2F:
+      case Op.CvtS2F:
+        grid = 0;
+        break;
+      case Op.CvtH2F:
+        grid = -24;
+        break;
+      case Op.FSin:
+      case Op.FCos:
+      case Op.FRcp:
+      case Op.FRsq:
+      case Op.FSqrt:
+      case Op.FExp2:
+      case Op.FLog2:
+        break;
+      default:
+        flag = 0;
+    }
+    grids[id] = Math.max(UNKNOWN_GRID, Math.min(MAX_GRID, grid));
+    flags[id] = flag;
+  }
+}
+
+/** Whether f32 bits are a denormal number. */
+export function isDenormal(bits: number): boolean {
+  return (bits & 0x7f800000) === 0 && (bits & 0x7fffff) !== 0;
+}
+
+/** Whether f32 bits are a signalling NaN. */
+export function isSignalling(bits: number): boolean {
+  return (bits & 0x7f800000) === 0x7f800000 && (bits & 0x7fffff) !== 0 && (bits & 0x400000) === 0;
+}
+
+function constantGrid(bits: number): number {
+  const exponent = (bits >>> 23) & 0xff;
+  const mantissa = bits & 0x7fffff;
+  if (exponent === 0xff || (bits & 0x7fffffff) === 0) return MAX_GRID;
+  const integer = exponent === 0 ? mantissa : mantissa | 0x800000;
+  const trailing = 31 - Math.clz32(integer & -integer);
+  return Math.max(exponent, 1) - 150 + trailing;
+}
+
+function grow<T extends Uint8Array | Int16Array>(from: T, to: T): T {
+  to.set(from as never);
+  return to;
+}

@@ -1,0 +1,352 @@
+import { type Cfg, Condition } from "../cfg/cfg.ts";
+import { Operand } from "../../rdna/instruction.ts";
+import { OPCODES } from "../../rdna/table.ts";
+import type { Ir } from "../ir/ir.ts";
+import { IfKind, Op, type Type } from "../ir/ops.ts";
+import type { RecompileRequest } from "../request.ts";
+import { Token, type Tree } from "../structurize/tree.ts";
+import { Lifter } from "./context.ts";
+import { HANDLERS } from "./dispatch.ts";
+import { Refusal, RefusalList } from "./refusal.ts";
+import { isBoolSlot, isFlagSlot, isShadowSlot, Slot, type SlotChanges } from "./slots.ts";
+import { markWrites } from "./writes.ts";
+
+/**
+ * Lifts a structured program to SSA.
+ *
+ * One walk over the tree's tokens with the register state of the moment (see slots.ts). Where arms join, registers that differ get phis; at a
+ * loop, registers that its body may write (from the opcode table) get loop phis.
+ *
+ * @param cfg the program's blocks
+ * @param tree its structured form
+ * @param request what the program is compiled for
+ * @returns the IR, see ir.ts for its grammar
+ * @throws RefusedError `recompiler.unsupported-instruction` that names every instruction that is not implemented
+ * @throws NeedsImageDescriptors when image instructions need descriptors that the request lacks
+ */
+export function lift(cfg: Cfg, tree: Tree, request: RecompileRequest): Ir {
+  return new TreeWalk(cfg, tree, request).run();
+}
+
+interface IfFrame {
+  readonly kind: "if";
+  readonly mark: number;
+  thenChanges: SlotChanges | null;
+  thenDead: boolean;
+}
+
+interface LoopFrame {
+  readonly kind: "loop";
+  readonly mark: number;
+  readonly outerAllowed: Uint8Array | null;
+  /** Slots that the body may write, ascending, without those that hold no value. */
+  readonly slots: number[];
+  /** LoopPhi by slot index, 0 for flags and absent shadows. */
+  readonly phis: number[];
+  readonly breaks: Int32Array[];
+  readonly continues: Int32Array[];
+}
+
+class TreeWalk {
+  private readonly l: Lifter;
+  private readonly ir: Ir;
+  private readonly refusals: RefusalList;
+  private readonly frames: (IfFrame | LoopFrame)[] = [];
+  /** Written slots by Loop token. */
+  private readonly written = new Map<number, Uint8Array>();
+  /** Whether the current position cannot be reached. */
+  private dead = false;
+
+  constructor(private readonly cfg: Cfg, private readonly tree: Tree, private readonly request: RecompileRequest) {
+    this.refusals = new RefusalList(request);
+    this.l = new Lifter(request, tree.guardCount);
+    this.ir = this.l.ir;
+  }
+
+  run(): Ir {
+    this.findWrites();
+    const { tree } = this;
+    for (let t = 0; t < tree.length; t++) {
+      switch (tree.token[t]) {
+        case Token.Block:
+          if (!this.dead) this.block(tree.a[t]);
+          break;
+        case Token.If:
+          this.openIf(t);
+          break;
+        case Token.Else:
+          this.elseArm();
+          break;
+        case Token.EndIf:
+          this.closeIf();
+          break;
+        case Token.Loop:
+          this.openLoop(t);
+          break;
+        case Token.EndLoop:
+          this.closeLoop();
+          break;
+        case Token.Break:
+        case Token.Continue:
+          this.leave(tree.token[t] === Token.Break);
+          break;
+        case Token.SetGuard:
+          this.l.state.set(Slot.Guard0 + tree.a[t], tree.b[t] === 1 ? this.l.true : this.l.false);
+          break;
+        case Token.Return:
+          this.ir.emit(Op.End);
+          break;
+      }
+    }
+    this.refusals.throwIfAny();
+    return this.ir;
+  }
+
+  /** The slots that each loop writes, inner loops included: one pass over the tokens. */
+  private findWrites(): void {
+    const { tree, cfg, l } = this;
+    const open: Uint8Array[] = [];
+    for (let t = 0; t < tree.length; t++) {
+      const token = tree.token[t];
+      if (token === Token.Loop) {
+        const slots = new Uint8Array(l.state.values.length);
+        this.written.set(t, slots);
+        open.push(slots);
+      } else if (token === Token.EndLoop) {
+        const inner = open.pop()!;
+        const outer = open.at(-1);
+        if (outer !== undefined) { for (let s = 0; s < inner.length; s++) outer[s] |= inner[s]; }
+      } else if (open.length > 0) {
+        const slots = open[open.length - 1];
+        if (token === Token.SetGuard) slots[Slot.Guard0 + tree.a[t]] = 1;
+        else if (token === Token.Block) {
+          const end = cfg.blockEnd[tree.a[t]];
+          for (let i = cfg.blockStart[tree.a[t]]; i < end; i++) markWrites(cfg.instructions[i], l.wave64, slots);
+        }
+      }
+    }
+  }
+
+  private block(block: number): void {
+    const { cfg, l, ir } = this;
+    const end = cfg.blockEnd[block];
+    for (let k = cfg.blockStart[block]; k < end; k++) {
+      const instruction = cfg.instructions[k];
+      l.instruction = instruction;
+      ir.currentPc = instruction.pc;
+      const handler = HANDLERS[instruction.op];
+      if (handler === undefined) {
+        this.refusals.add(instruction, `${OPCODES[instruction.op].name} is not implemented`);
+        continue;
+      }
+      try {
+        handler(l, instruction);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.refusals.add(instruction, error.message);
+      }
+    }
+    ir.currentPc = cfg.terminatorPc[block];
+  }
+
+  private openIf(t: number): void {
+    const { tree, l, ir } = this;
+    const kind = tree.b[t];
+    const condition = this.condition(kind, tree.a[t]);
+    ir.emit(Op.If, condition, this.ifKind(kind, condition));
+    this.frames.push({ kind: "if", mark: l.state.mark(), thenChanges: null, thenDead: false });
+    l.scoped.open();
+  }
+
+  private condition(kind: number, guard: number): number {
+    const { l } = this;
+    switch (kind) {
+      case Condition.Scc0:
+        return l.not(l.scc);
+      case Condition.Scc1:
+        return l.scc;
+      case Condition.Vccz:
+        return l.not(l.maskAny(Operand.Vcc));
+      case Condition.Vccnz:
+        return l.maskAny(Operand.Vcc);
+      case Condition.Execz:
+        return l.not(l.maskAny(Operand.Exec));
+      case Condition.Execnz:
+        return l.maskAny(Operand.Exec);
+      case Condition.GuardClear:
+        return l.not(l.state.values[Slot.Guard0 + guard]);
+      default:
+        return l.state.values[Slot.Guard0 + guard];
+    }
+  }
+
+  /** Conditions that are Any of a mask may be followed lane by lane later. */
+  private ifKind(kind: number, condition: number): number {
+    const { ir } = this;
+    if (kind === Condition.GuardClear || kind === Condition.GuardSet) return IfKind.Guard;
+    while (ir.op[condition] === Op.LNot) condition = ir.a[condition];
+    return ir.op[condition] === Op.Any ? IfKind.Wave : IfKind.Scalar;
+  }
+
+  private elseArm(): void {
+    const { l } = this;
+    const frame = this.frames.at(-1) as IfFrame;
+    frame.thenChanges = l.state.collect(frame.mark);
+    frame.thenDead = this.dead;
+    this.dead = false;
+    l.scoped.close();
+    this.ir.emit(Op.Else);
+    l.scoped.open();
+  }
+
+  private closeIf(): void {
+    const { l, ir } = this;
+    const frame = this.frames.pop() as IfFrame;
+    const last = l.state.collect(frame.mark);
+    const hasElse = frame.thenChanges !== null;
+    const thenChanges = frame.thenChanges ?? last;
+    const elseChanges = hasElse ? last : NO_CHANGES;
+    const thenDead = hasElse ? frame.thenDead : this.dead;
+    const elseDead = hasElse ? this.dead : false;
+    this.dead = thenDead && elseDead;
+    if (thenDead || elseDead) {
+      l.scoped.close();
+      ir.emit(Op.EndIf);
+      const survivor = thenDead ? elseChanges : thenChanges;
+      if (!this.dead) survivor.slots.forEach((slot, k) => l.state.set(slot, survivor.values[k]));
+      return;
+    }
+    // Casts to a common type belong to the arm that is still open.
+    const joins = joinChanges(thenChanges, elseChanges, l.state.values);
+    for (const join of joins) {
+      if (isBoolSlot(join.slot) || isFlagSlot(join.slot)) continue;
+      if (hasElse) join.elseValue = l.asLike(join.elseValue, ir.type[join.thenValue] as Type);
+      else join.thenValue = l.asLike(join.thenValue, ir.type[join.elseValue] as Type);
+    }
+    l.scoped.close();
+    ir.emit(Op.EndIf);
+    for (const { slot, thenValue, elseValue } of joins) l.state.set(slot, this.joined(slot, thenValue, elseValue));
+  }
+
+  private joined(slot: number, a: number, b: number): number {
+    if (a === b) return a;
+    if (isFlagSlot(slot)) return a & b;
+    if (isShadowSlot(slot) && (a === 0 || b === 0)) return 0;
+    return this.ir.append(Op.Phi, this.ir.type[a] as Type, a, b);
+  }
+
+  private openLoop(t: number): void {
+    const { l, ir } = this;
+    const allowed = this.written.get(t)!;
+    ir.emit(Op.Loop);
+    const mark = l.state.mark();
+    const frame: LoopFrame = {
+      kind: "loop",
+      mark,
+      outerAllowed: l.state.allowed,
+      slots: [],
+      phis: [],
+      breaks: [],
+      continues: [],
+    };
+    l.state.allowed = allowed;
+    for (let slot = 0; slot < allowed.length; slot++) {
+      if (allowed[slot] === 0) continue;
+      const initial = l.state.values[slot];
+      frame.slots.push(slot);
+      if (isFlagSlot(slot)) {
+        frame.phis.push(0);
+        // What the body leaves is not known yet. EXEC is an exception, see `edge`.
+        const isExec = slot === Slot.Clean0 + Operand.Exec || slot === Slot.Clean0 + Operand.ExecHi;
+        l.state.set(slot, isExec || !l.partialWave ? initial : 0);
+      } else if (isShadowSlot(slot) && initial === 0) frame.phis.push(0);
+      else {
+        const phi = ir.append(Op.LoopPhi, ir.type[initial] as Type, initial);
+        frame.phis.push(phi);
+        l.state.set(slot, phi);
+      }
+    }
+    this.frames.push(frame);
+    l.scoped.open();
+  }
+
+  private leave(isBreak: boolean): void {
+    const { ir } = this;
+    if (this.dead) return;
+    const frame = this.frames.findLast((f) => f.kind === "loop") as LoopFrame;
+    (isBreak ? frame.breaks : frame.continues).push(this.edge(frame));
+    ir.emit(isBreak ? Op.Break : Op.Continue);
+    this.dead = true;
+  }
+
+  /** The loop's slots at one edge, with the types that the loop phis have. */
+  private edge(frame: LoopFrame): Int32Array {
+    const { l, ir } = this;
+    const values = new Int32Array(frame.slots.length);
+    frame.slots.forEach((slot, k) => {
+      let value = l.state.values[slot];
+      const phi = frame.phis[k];
+      if (isFlagSlot(slot)) {
+        if (value === 0 && slot === Slot.Clean0 + Operand.Exec) {
+          this.refusals.add(l.instruction, "in a loop, EXEC switches on lanes that the workgroup does not have");
+        }
+      } else if (isShadowSlot(slot)) {
+        if (value === 0 && phi !== 0) value = l.shadowOrBit(slot - Slot.Shadow0);
+      } else if (!isBoolSlot(slot)) value = l.asLike(value, ir.type[phi] as Type);
+      values[k] = value;
+    });
+    return values;
+  }
+
+  private closeLoop(): void {
+    const { l, ir } = this;
+    const frame = this.frames.pop() as LoopFrame;
+    if (!this.dead) frame.continues.push(this.edge(frame));
+    l.scoped.close();
+    ir.emit(Op.LoopCont);
+    frame.phis.forEach((phi, k) => {
+      if (phi === 0) return;
+      ir.b[phi] = frame.continues.length === 0
+        ? ir.a[phi]
+        : this.edgePhi(Op.ContPhi, ir.type[phi] as Type, frame.continues, k);
+    });
+    ir.emit(Op.EndLoop);
+    l.state.collect(frame.mark);
+    l.state.allowed = frame.outerAllowed;
+    this.dead = frame.breaks.length === 0;
+    if (this.dead) return;
+    frame.slots.forEach((slot, k) => {
+      if (isFlagSlot(slot)) return l.state.set(slot, frame.breaks.every((edge) => edge[k] === 1) ? 1 : 0);
+      if (isShadowSlot(slot) && frame.breaks.some((edge) => edge[k] === 0)) return l.state.set(slot, 0);
+      const type = ir.type[frame.breaks[0][k]] as Type;
+      l.state.set(slot, this.edgePhi(Op.BreakPhi, type, frame.breaks, k));
+    });
+  }
+
+  private edgePhi(op: number, type: Type, edges: readonly Int32Array[], k: number): number {
+    const { ir } = this;
+    return ir.append(op, type, ir.pooled(edges.map((edge) => edge[k])), edges.length);
+  }
+}
+
+const NO_CHANGES: SlotChanges = { slots: [], values: [] };
+
+interface Join {
+  readonly slot: number;
+  thenValue: number;
+  elseValue: number;
+}
+
+/** Both arms' values of every slot that changed in one of them; `before` holds what an arm left alone. */
+function joinChanges(a: SlotChanges, b: SlotChanges, before: Int32Array): Join[] {
+  const joins: Join[] = [];
+  let i = 0, k = 0;
+  while (i < a.slots.length || k < b.slots.length) {
+    const x = i < a.slots.length ? a.slots[i] : Infinity, y = k < b.slots.length ? b.slots[k] : Infinity;
+    const slot = Math.min(x, y);
+    const thenValue = x === slot ? a.values[i++] : before[slot];
+    const elseValue = y === slot ? b.values[k++] : before[slot];
+    joins.push({ slot, thenValue, elseValue });
+  }
+  return joins;
+}

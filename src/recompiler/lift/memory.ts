@@ -1,0 +1,134 @@
+/** What all memory instruction classes share: widths, values of several dwords, atomics. */
+import { Flag, type Instruction } from "../../rdna/instruction.ts";
+import { type Opcode, OPCODES } from "../../rdna/table.ts";
+import { AtomicKind, MemoryWidth, Op, Type } from "../ir/ops.ts";
+import type { Lifter } from "./context.ts";
+import { refuse } from "./refusal.ts";
+
+/** IR type of a value of 1..4 dwords. */
+export function vectorType(dwords: number): Type {
+  return [Type.U32, Type.V2, Type.V3, Type.V4][dwords - 1];
+}
+
+/** One value from 1..4 dwords. */
+export function joinDwords(l: Lifter, ids: readonly number[]): number {
+  if (ids.length === 1) return ids[0];
+  return l.ir.append(Op.Vec, vectorType(ids.length), ids[0], ids[1], ids[2] ?? 0, ids[3] ?? 0);
+}
+
+/** The dwords of a value of 1..4 dwords. */
+export function splitDwords(l: Lifter, id: number, dwords: number): number[] {
+  if (dwords === 1) return [id];
+  return Array.from({ length: dwords }, (_, k) => l.ir.emit(Op.Extract, id, k));
+}
+
+/** Vector registers as U32. */
+export function vectorDwords(l: Lifter, first: number, dwords: number): number[] {
+  return Array.from({ length: dwords }, (_, k) => l.asU(l.source(first + k)));
+}
+
+/** Coherence bit of `MemoryWidth`. */
+export function coherence(instruction: Instruction): number {
+  return instruction.flags & (Flag.Glc | Flag.Dlc) ? MemoryWidth.Coherent : 0;
+}
+
+/** What a load or store instruction moves, from the opcode table. */
+export interface Transfer {
+  /** Bytes of one element in memory. */
+  readonly bytes: number;
+  /** Registers that one element takes. */
+  readonly dwords: number;
+  /** `MemoryWidth` of one access of up to 4 bytes (or of the whole). */
+  readonly width: number;
+  /** Half register that 16-bit data takes: none, low or high. */
+  readonly half: "none" | "low" | "high";
+}
+
+/** The transfer of an opcode with a fixed memory type. */
+export function transferOf(opcode: Opcode): Transfer {
+  const memory = opcode.memory!;
+  const bytes = memory.bits * memory.count / 8;
+  return {
+    bytes,
+    dwords: Math.max(1, bytes / 4),
+    width: bytes | (memory.kind === "i" && bytes < 4 ? MemoryWidth.Signed : 0),
+    half: opcode.words.has("d16hi") ? "high" : opcode.words.has("d16") ? "low" : "none",
+  };
+}
+
+/** Puts 16 loaded bits into a half of a register and keeps the other half. */
+export function intoHalf(l: Lifter, old: number, loaded: number, half: Transfer["half"]): number {
+  const { ir } = l;
+  if (half === "none") return loaded;
+  if (half === "high") return ir.emit(Op.Or, ir.emit(Op.And, old, l.u(0xffff)), ir.emit(Op.Shl, loaded, l.u(16)));
+  return ir.emit(Op.Or, ir.emit(Op.And, old, l.u(0xffff0000)), ir.emit(Op.And, loaded, l.u(0xffff)));
+}
+
+/** The 16 or 8 bits to store: the high half of the register for the *_d16_hi forms. */
+export function fromHalf(l: Lifter, value: number, half: Transfer["half"]): number {
+  return half === "high" ? l.ir.emit(Op.Shr, value, l.u(16)) : value;
+}
+
+const ATOMICS: Readonly<Record<string, number>> = {
+  swap: AtomicKind.Swap,
+  cmpswap: AtomicKind.CmpSwap,
+  add: AtomicKind.Add,
+  sub: AtomicKind.Sub,
+  smin: AtomicKind.SMin,
+  umin: AtomicKind.UMin,
+  smax: AtomicKind.SMax,
+  umax: AtomicKind.UMax,
+  and: AtomicKind.And,
+  or: AtomicKind.Or,
+  xor: AtomicKind.Xor,
+  inc: AtomicKind.Inc,
+  dec: AtomicKind.Dec,
+};
+
+/** Names of the memory atomics that are implemented, without prefix and `_x2`. */
+export const ATOMIC_NAMES: readonly string[] = Object.keys(ATOMICS);
+
+/** A guest memory atomic: address, activity and data of the instruction's own registers. */
+export function guestAtomic(
+  l: Lifter,
+  i: Instruction,
+  name: string,
+  wide: boolean,
+  address: number,
+  active: number,
+): void {
+  const kind = ATOMICS[name] | (wide ? AtomicKind.Wide : 0);
+  const dwords = (wide ? 2 : 1) * (name === "cmpswap" ? 2 : 1);
+  const data = joinDwords(l, vectorDwords(l, i.data, dwords));
+  const old = l.ir.append(Op.Atomic, wide ? Type.V2 : Type.U32, address, active, data, kind);
+  if (i.dst >= 0) l.setVectors(i.dst, splitDwords(l, old, wide ? 2 : 1));
+}
+
+/** Refuses forms that no handler implements. */
+export function refuseForms(i: Instruction): void {
+  if (i.flags & Flag.Tfe) refuse("TFE (a status result) is not implemented");
+  if (i.flags & Flag.Lds) refuse("the form that loads into LDS is not implemented");
+  if (i.flags & Flag.Gds) refuse("GDS is not implemented");
+}
+
+/** 64-bit constant. */
+export function constant64(l: Lifter, value: bigint): number {
+  const bits = BigInt.asUintN(64, value);
+  return l.ir.append(Op.Const, Type.U64, Number(bits & 0xffffffffn) | 0, Number(bits >> 32n) | 0);
+}
+
+/** Zero-extended to 64 bits. */
+export function extend64(l: Lifter, id: number): number {
+  const { ir } = l;
+  return ir.op[id] === Op.Const ? constant64(l, BigInt(ir.a[id] >>> 0)) : ir.emit(Op.Pack64, id, l.u(0));
+}
+
+/** a + constant in 64 bits. */
+export function add64(l: Lifter, a: number, constant: number): number {
+  return constant === 0 ? a : l.ir.emit(Op.IAdd64, a, constant64(l, BigInt(constant)));
+}
+
+/** Opcodes whose name starts with a prefix. */
+export function opcodesNamed(prefix: string): Opcode[] {
+  return OPCODES.filter((opcode) => opcode.name.startsWith(prefix));
+}

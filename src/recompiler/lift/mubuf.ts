@@ -1,0 +1,71 @@
+/** Untyped buffer instructions (AMD RDNA2 ISA, section 12.13): loads, stores and atomics of fixed width. Formatted ones are not implemented. */
+import type { Instruction } from "../../rdna/instruction.ts";
+import { Op } from "../ir/ops.ts";
+import { bufferAccess } from "./buffer_address.ts";
+import type { Lifter } from "./context.ts";
+import type { Define } from "./dispatch.ts";
+import {
+  ATOMIC_NAMES,
+  coherence,
+  fromHalf,
+  guestAtomic,
+  intoHalf,
+  opcodesNamed,
+  refuseForms,
+  splitDwords,
+  type Transfer,
+  transferOf,
+  vectorDwords,
+  vectorType,
+} from "./memory.ts";
+
+/** Adds the handlers of this class. */
+export function defineBuffer(define: Define): void {
+  for (const opcode of opcodesNamed("buffer_")) {
+    if (opcode.memory === undefined || opcode.words.has("atomic")) continue;
+    const transfer = transferOf(opcode);
+    define(opcode.name, opcode.words.has("load") ? (l, i) => load(l, i, transfer) : (l, i) => store(l, i, transfer));
+  }
+  for (const name of ATOMIC_NAMES) {
+    define(`buffer_atomic_${name}`, (l, i) => atomic(l, i, name, false));
+    define(`buffer_atomic_${name}_x2`, (l, i) => atomic(l, i, name, true));
+  }
+}
+
+/** Each dword is checked on its own; the first one in range decides whether memory is read at all. */
+function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
+  refuseForms(i);
+  const access = bufferAccess(l, i);
+  const active = l.and(l.exec(), access.inRange(0));
+  const id = l.ir.append(Op.Load, vectorType(dwords), access.address(0), active, width | coherence(i));
+  if (bytes < 4) {
+    l.setVector(i.dst, half === "none" ? id : intoHalf(l, l.asU(l.source(i.dst)), id, half));
+    return;
+  }
+  const parts = splitDwords(l, id, dwords);
+  l.setVectors(i.dst, parts.map((part, k) => k === 0 ? part : l.select(access.inRange(k * 4), part, l.u(0))));
+}
+
+function store(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
+  refuseForms(i);
+  const access = bufferAccess(l, i);
+  vectorDwords(l, i.data, dwords).forEach((value, k) => {
+    const active = l.and(l.exec(), access.inRange(k * 4));
+    l.ir.emit(
+      Op.Store,
+      access.address(k * 4),
+      active,
+      fromHalf(l, value, half),
+      (bytes < 4 ? width : 4) | coherence(i),
+    );
+  });
+}
+
+/** Range-checked as a whole. */
+function atomic(l: Lifter, i: Instruction, name: string, wide: boolean): void {
+  refuseForms(i);
+  const access = bufferAccess(l, i);
+  let active = l.and(l.exec(), access.inRange(0));
+  if (wide) active = l.and(active, access.inRange(4));
+  guestAtomic(l, i, name, wide, access.address(0), active);
+}

@@ -1,0 +1,94 @@
+/**
+ * The register state of the lift as one vector of slots. Numbers of scalar registers keep the ISA's own operand numbers (see rdna/instruction.ts),
+ * so that an operand is its own slot; vector register n is slot 256 + n.
+ */
+export const Slot = {
+  /** SCC, a Bool. */
+  Scc: 128,
+  /** First vector register. */
+  Vgpr0: 256,
+  /** Shadow (a Bool: this lane's bit) of scalar register 0; 0 = none. */
+  Shadow0: 512,
+  /** Whether the bits of lanes that do not exist are known to be zero in scalar register 0 (0 or 1, not a value). */
+  Clean0: 640,
+  /** First structurizer guard, a Bool. */
+  Guard0: 768,
+} as const;
+
+/** Whether a slot's value is a Bool. */
+export function isBoolSlot(slot: number): boolean {
+  return slot === Slot.Scc || (slot >= Slot.Shadow0 && slot < Slot.Clean0) || slot >= Slot.Guard0;
+}
+
+/** Whether a slot holds a flag and no value. */
+export function isFlagSlot(slot: number): boolean {
+  return slot >= Slot.Clean0 && slot < Slot.Guard0;
+}
+
+/** Whether a slot is a shadow. */
+export function isShadowSlot(slot: number): boolean {
+  return slot >= Slot.Shadow0 && slot < Slot.Clean0;
+}
+
+/** Slots that changed, with the values they had at the end of an arm; ascending. */
+export interface SlotChanges {
+  readonly slots: number[];
+  readonly values: number[];
+}
+
+/**
+ * The slots with a log of changes, so that entering and leaving an arm costs what the arm changes and not the number of registers.
+ */
+export class SlotState {
+  readonly values: Int32Array;
+  private readonly loggedSlots: number[] = [];
+  private readonly loggedValues: number[] = [];
+  private readonly seen: Uint32Array;
+  private stamp = 0;
+  /** Slots that may change in the innermost loop (1 each); null outside loops. */
+  allowed: Uint8Array | null = null;
+
+  /** @param guards number of structurizer guards */
+  constructor(guards: number) {
+    this.values = new Int32Array(Slot.Guard0 + guards);
+    this.seen = new Uint32Array(this.values.length);
+  }
+
+  /** Gives a slot a value. @throws Error if the loop's prescan did not see that the slot changes (a bug). */
+  set(slot: number, value: number): void {
+    const old = this.values[slot];
+    if (old === value) return;
+    if (this.allowed !== null && this.allowed[slot] === 0) {
+      throw new Error(`the lift changes register slot ${slot} in a loop whose prescan missed it`);
+    }
+    this.loggedSlots.push(slot);
+    this.loggedValues.push(old);
+    this.values[slot] = value;
+  }
+
+  /** A position in the log, for {@linkcode collect}. */
+  mark(): number {
+    return this.loggedSlots.length;
+  }
+
+  /** Undoes everything since `mark` and returns what had changed. */
+  collect(mark: number): SlotChanges {
+    const { values, loggedSlots, loggedValues, seen } = this;
+    const stamp = ++this.stamp;
+    const changed: number[] = [];
+    const ends = new Map<number, number>();
+    for (let i = loggedSlots.length - 1; i >= mark; i--) {
+      const slot = loggedSlots[i];
+      if (seen[slot] !== stamp) {
+        seen[slot] = stamp;
+        changed.push(slot);
+        ends.set(slot, values[slot]);
+      }
+      values[slot] = loggedValues[i];
+    }
+    loggedSlots.length = mark;
+    loggedValues.length = mark;
+    const slots = changed.filter((slot) => ends.get(slot) !== values[slot]).sort((a, b) => a - b);
+    return { slots, values: slots.map((slot) => ends.get(slot)!) };
+  }
+}

@@ -1,0 +1,73 @@
+/** Scalar memory (AMD RDNA2 ISA, section 12.6 and "Scalar memory operations"): every lane loads the same, whatever EXEC says. */
+import { Flag, type Instruction } from "../../rdna/instruction.ts";
+import { MemoryWidth, Op } from "../ir/ops.ts";
+import { baseAddress } from "./buffer_address.ts";
+import type { Lifter } from "./context.ts";
+import type { Define } from "./dispatch.ts";
+import { add64, constant64, extend64, splitDwords, vectorType } from "./memory.ts";
+
+const SIZES = [["", 1], ["x2", 2], ["x4", 4], ["x8", 8], ["x16", 16]] as const;
+
+/** Adds the handlers of this class. */
+export function defineScalarMemory(define: Define): void {
+  for (const [suffix, dwords] of SIZES) {
+    define(`s_load_dword${suffix}`, (l, i) => load(l, i, dwords));
+    define(`s_buffer_load_dword${suffix}`, (l, i) => bufferLoad(l, i, dwords));
+  }
+}
+
+/** Scalar loads see what vector stores of other workgroups wrote only with GLC. */
+function width(i: Instruction, bytes: number): number {
+  return bytes | (i.flags & (Flag.Glc | Flag.Dlc) ? MemoryWidth.Coherent : 0);
+}
+
+/** Address bits 1:0 are ignored, of the base as of the offset. */
+function load(l: Lifter, i: Instruction, dwords: number): void {
+  const { ir } = l;
+  const [low, high] = l.scalarPair(i.srsrc);
+  let address = l.pack([alignDown(l, low), high]);
+  if (i.soffset < 0) address = add64(l, address, i.imm & ~3);
+  else {
+    const offset = ir.emit(Op.IAdd64, extend64(l, l.scalar(i.soffset)), constant64(l, BigInt(i.imm)));
+    const [offsetLow, offsetHigh] = l.unpack(offset);
+    address = ir.emit(Op.IAdd64, address, l.pack([alignDown(l, offsetLow), offsetHigh]));
+  }
+  const loaded: number[] = [];
+  for (let at = 0; at < dwords; at += 4) {
+    const count = Math.min(4, dwords - at);
+    const id = ir.append(Op.Load, vectorType(count), add64(l, address, at * 4), l.true, width(i, count * 4));
+    loaded.push(...splitDwords(l, id, count));
+  }
+  loaded.forEach((id, k) => l.setScalar(i.dst + k, id));
+}
+
+function alignDown(l: Lifter, id: number): number {
+  const { ir } = l;
+  return ir.op[id] === Op.Const ? l.u(ir.a[id] & ~3) : ir.emit(Op.And, id, l.u(~3));
+}
+
+/**
+ * s_buffer_load: base and size from a V#; NUM_RECORDS counts bytes where STRIDE is 0 and records of STRIDE bytes elsewhere. Dwords out of range
+ * are 0.
+ */
+function bufferLoad(l: Lifter, i: Instruction, dwords: number): void {
+  const { ir } = l;
+  const word1 = l.scalar(i.srsrc + 1), records = l.scalar(i.srsrc + 2);
+  const base = baseAddress(l, l.scalar(i.srsrc), word1);
+  const [low, high] = l.unpack(base);
+  const offset = alignDown(l, i.soffset < 0 ? l.u(i.imm) : l.addConstant(l.scalar(i.soffset), i.imm));
+  const address = ir.emit(Op.IAdd64, l.pack([alignDown(l, low), high]), extend64(l, offset));
+  const stride = ir.emit(Op.UBfe, word1, l.u(16), l.u(14));
+  const scale = ir.emit(Op.UMax, stride, l.u(1));
+  const tooLarge = ir.emit(Op.INe, ir.emit(Op.UMulHi, records, scale), l.u(0));
+  const size = l.select(tooLarge, l.u(-1), ir.emit(Op.IMul, records, scale));
+  const loaded: number[] = [];
+  for (let at = 0; at < dwords; at += 4) {
+    const count = Math.min(4, dwords - at);
+    const inRange = (k: number) => ir.emit(Op.ULt, l.addConstant(offset, (at + k) * 4), size);
+    const first = inRange(0);
+    const id = ir.append(Op.Load, vectorType(count), add64(l, address, at * 4), first, width(i, count * 4));
+    splitDwords(l, id, count).forEach((part, k) => loaded.push(k === 0 ? part : l.select(inRange(k), part, l.u(0))));
+  }
+  loaded.forEach((id, k) => l.setScalar(i.dst + k, id));
+}

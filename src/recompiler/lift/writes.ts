@@ -1,0 +1,48 @@
+/** Which register slots an instruction may change: what loops need to know before their body is lifted. Derived from the opcode table. */
+import { Encoding, Flag, type Instruction, Operand } from "../../rdna/instruction.ts";
+import { OPCODES, Trait } from "../../rdna/table.ts";
+import { Slot } from "./slots.ts";
+
+const DST_DWORDS = Uint8Array.from(OPCODES, (o) => o.dst.find((type) => type.kind !== "mask")?.dwords ?? 0);
+const TRAITS = Int32Array.from(OPCODES, (o) => o.traits);
+
+/** Marks in `slots` (one byte each) what `instruction` may write. Too much is allowed, too little is not. */
+export function markWrites(instruction: Instruction, wave64: boolean, slots: Uint8Array): void {
+  const traits = TRAITS[instruction.op];
+  if (traits & Trait.WritesScc) slots[Slot.Scc] = 1;
+  if (traits & Trait.WritesExec) {
+    markScalar(Operand.Exec, slots);
+    if (wave64) markScalar(Operand.ExecHi, slots);
+  }
+  if (instruction.sdst >= 0) {
+    markScalar(instruction.sdst, slots);
+    if (wave64) markScalar(instruction.sdst + 1, slots);
+  }
+  if (instruction.dst >= 0) markRange(instruction.dst, destinationDwords(instruction), slots);
+  if (traits & Trait.Swap) markRange(instruction.src0, 1, slots);
+}
+
+/** Registers that the first destination covers. */
+export function destinationDwords(instruction: Instruction): number {
+  if (instruction.encoding === Encoding.Mimg) {
+    let mask = instruction.mode;
+    let count = 0;
+    for (; mask !== 0; mask &= mask - 1) count++;
+    return Math.max(count, 1) + (instruction.flags & Flag.Tfe ? 1 : 0);
+  }
+  return DST_DWORDS[instruction.op] + (instruction.flags & Flag.Tfe ? 1 : 0);
+}
+
+function markRange(first: number, count: number, slots: Uint8Array): void {
+  for (let i = 0; i < count; i++) {
+    if (first + i >= Slot.Vgpr0) slots[first + i] = 1;
+    else markScalar(first + i, slots);
+  }
+}
+
+function markScalar(register: number, slots: Uint8Array): void {
+  if (register >= 128 || register === Operand.Null) return;
+  slots[register] = 1;
+  slots[Slot.Shadow0 + register] = 1;
+  slots[Slot.Clean0 + register] = 1;
+}
