@@ -23,7 +23,11 @@ export class Arena {
   readonly words: Uint32Array<ArrayBuffer>;
   #mark = 0;
 
-  /** @param byteLength size in bytes; at least a page, since smaller buffers may live on the moving heap */
+  /**
+   * Allocates the memory.
+   *
+   * @param byteLength size in bytes; at least a page, since smaller buffers may live on the moving heap
+   */
   constructor(byteLength = 64 * 1024) {
     const buffer = new ArrayBuffer(Math.max(MINIMUM_BYTES, Math.ceil(byteLength / 16) * 16));
     this.base = addressOf(buffer);

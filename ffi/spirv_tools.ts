@@ -8,17 +8,21 @@ export type SpirvEnvironment = "vulkan1.3" | "vulkan1.2" | "vulkan1.1" | "spv1.6
 
 /** What SPIRV-Tools says about a module or about assembly text. */
 export interface Diagnostic {
+  /** How bad it is. */
   readonly level: "fatal" | "internal error" | "error" | "warning" | "info" | "debug";
+  /** What it says; may have several lines. */
   readonly message: string;
   /** For a module: index of the word that it is about; 0 when it is about the whole module. */
   readonly word: number;
   /** For assembly text: line and column, from 1. */
   readonly line: number;
+  /** Column, from 1. */
   readonly column: number;
 }
 
 /** Options of {@linkcode SpirvTools.validate}. */
 export interface ValidateOptions {
+  /** Rules to check against; vulkan1.3 when left out. */
   readonly environment?: SpirvEnvironment;
   /** Allow the scalarBlockLayout feature's layouts. */
   readonly scalarBlockLayout?: boolean;
@@ -26,6 +30,7 @@ export interface ValidateOptions {
 
 /** Options of {@linkcode SpirvTools.disassemble}. */
 export interface DisassembleOptions {
+  /** Rules to read it by; vulkan1.3 when left out. */
   readonly environment?: SpirvEnvironment;
   /** Numbers instead of names made from types and OpName. */
   readonly rawIds?: boolean;
@@ -104,7 +109,11 @@ export class SpirvTools {
   readonly #library: Deno.StaticForeignLibraryInterface<typeof symbols>;
   readonly #result = new ArrayBuffer(4096); // a page, so that it does not move
 
-  /** @param path the shared library that tools/spirv_tools/build.ts makes */
+  /**
+   * Opens the library.
+   *
+   * @param path the shared library that tools/spirv_tools/build.ts makes
+   */
   constructor(path: string) {
     this.#library =
       openLibrary(path, symbols, "Build it again: deno run -A tools/spirv_tools/build.ts --force.").symbols;

@@ -38,6 +38,7 @@ function openLoader<S extends Deno.ForeignLibraryInterface>(symbols: S): Deno.St
 
 /** Commands of an extension, callable as fast as the core ones. */
 export interface ExtensionCommands<C> {
+  /** The commands. */
   readonly commands: C;
   /** Unloads them; they must not be called afterwards. */
   close(): void;

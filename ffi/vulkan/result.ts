@@ -3,8 +3,10 @@ import { vkResultName } from "./generated/results.ts";
 
 /** A Vulkan command failed. The code is `vulkan.` and the result's name without VK_ERROR_, for example `vulkan.device-lost`. */
 export class VulkanError extends HostError {
+  /** Class name, for errors that cross isolates as data. */
   override name = "VulkanError";
 
+  /** Makes the error of a failed command. */
   constructor(
     /** The command. */
     readonly command: string,

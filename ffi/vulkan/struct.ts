@@ -10,13 +10,16 @@ import type { Arena } from "../arena.ts";
 export interface Field<W = unknown, R = unknown, O extends boolean = boolean> {
   /** Byte offset in the struct. */
   readonly at: number;
+  /** Whether it may be left out. */
   readonly optional: O;
+  /** Stores a value; `offset` is the member's own, in the arena. */
   write(arena: Arena, offset: number, value: W): void;
+  /** Reads the value; `offset` is the member's own, in the arena. */
   read(arena: Arena, offset: number): R;
 }
 
-// The members of a struct, whatever their types: method parameters are compared bivariantly, so `any` is not needed.
-type Fields = Readonly<Record<string, Field<never, unknown>>>;
+/** The members of a struct, whatever their types (method parameters are compared bivariantly, so `any` is not needed). */
+export type Fields = Readonly<Record<string, Field<never, unknown>>>;
 
 /** Object with the members to write; those that Vulkan lets be 0 may be left out. */
 export type Init<F extends Fields> =
@@ -34,6 +37,7 @@ export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends F
 
 /** Layout of a C struct or union, with typed access to one in an {@linkcode Arena}. Made by the generator, from vk.xml. */
 export class Struct<F extends Fields> {
+  /** Made by generated code only. */
   constructor(
     /** Name in Vulkan. */
     readonly name: string,

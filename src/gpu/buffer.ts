@@ -108,9 +108,11 @@ export function destroyBoundBuffer(device: GpuDevice, buffer: BoundBuffer): void
 
 /** A buffer in device memory that the host sees: for context blocks, staging, readback. Coherent, so that no flush is needed. */
 export class HostBuffer {
+  /** Size in bytes. */
   readonly byteLength: number;
   /** VkBuffer. */
   readonly handle: bigint;
+  /** What shaders use to reach the first byte. */
   readonly deviceAddress: bigint;
   /** The memory, as the host sees it. */
   readonly buffer: ArrayBuffer;
@@ -118,6 +120,8 @@ export class HostBuffer {
   readonly #bound: BoundBuffer;
 
   /**
+   * Allocates and maps the buffer.
+   *
    * @param byteLength size in bytes
    * @param contents what it holds at first; zeros when left out (fresh device memory holds anything)
    */

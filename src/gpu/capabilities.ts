@@ -5,12 +5,17 @@ import { enumerate, requiredApiVersion, versionText } from "./instance.ts";
 
 /** What a Vulkan device is and can do, as plain data (it survives structuredClone, and JSON but for nothing). Sizes are in bytes. */
 export interface DeviceCapabilities {
+  /** Name, as Vulkan gives it. */
   readonly name: string;
+  /** Kind of device. */
   readonly type: "discrete" | "integrated" | "virtual" | "software" | "other";
+  /** PCI vendor, or a Khronos vendor number. */
   readonly vendorId: number;
+  /** Device number of the vendor. */
   readonly deviceId: number;
   /** For example 1.3.230. */
   readonly apiVersion: string;
+  /** The driver. */
   readonly driver: {
     readonly name: string;
     readonly info: string;
@@ -19,7 +24,9 @@ export interface DeviceCapabilities {
     /** Hexadecimal. Device and driver together identify what a pipeline cache is good for. */
     readonly uuid: string;
   };
+  /** Hexadecimal; the same in every process. */
   readonly deviceUuid: string;
+  /** Hexadecimal; the header of pipeline cache data holds it. */
   readonly pipelineCacheUuid: string;
   /** Features of those that AnyAGC uses which the device has; a created device has them enabled. */
   readonly features: readonly Feature[];
@@ -27,6 +34,7 @@ export interface DeviceCapabilities {
   readonly missingFeatures: readonly Feature[];
   /** Extensions of those that AnyAGC uses which the device has; a created device has them enabled. */
   readonly extensions: readonly Extension[];
+  /** Subgroups. */
   readonly subgroup: {
     /** Lanes of a subgroup where nothing else is asked for. */
     readonly size: number;
@@ -55,7 +63,9 @@ export interface DeviceCapabilities {
   readonly floatControls: { readonly f16: FloatControls; readonly f32: FloatControls; readonly f64: FloatControls };
   /** Whether modes of different widths may differ. */
   readonly denormBehaviorIndependence: "none" | "32 bit only" | "all";
+  /** The same for rounding modes. */
   readonly roundingModeIndependence: "none" | "32 bit only" | "all";
+  /** Limits. */
   readonly limits: {
     readonly computeSharedMemory: number;
     readonly workgroupInvocations: number;
@@ -74,15 +84,21 @@ export interface DeviceCapabilities {
   };
   /** Queue family that does graphics and compute (or compute only), and its number of queues. */
   readonly queueFamily: number;
+  /** Number of queues of the family. */
   readonly queueCount: number;
 }
 
 /** Float-control execution modes of one width. Without a mode the device may do as it likes; see the Vulkan specification, "Float Controls". */
 export interface FloatControls {
+  /** Execution mode SignedZeroInfNanPreserve may be declared. */
   readonly signedZeroInfNanPreserve: boolean;
+  /** Execution mode DenormPreserve may be declared. */
   readonly denormPreserve: boolean;
+  /** Execution mode DenormFlushToZero may be declared. */
   readonly denormFlushToZero: boolean;
+  /** Execution mode RoundingModeRTE may be declared. */
   readonly roundToNearestEven: boolean;
+  /** Execution mode RoundingModeRTZ may be declared. */
   readonly roundTowardZero: boolean;
 }
 
@@ -90,6 +106,7 @@ export interface FloatControls {
 export interface PhysicalDevice {
   /** VkPhysicalDevice. */
   readonly handle: bigint;
+  /** What it can do. */
   readonly capabilities: DeviceCapabilities;
 }
 

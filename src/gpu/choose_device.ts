@@ -4,6 +4,7 @@ import { noDevice, requiredApiVersion, versionText } from "./instance.ts";
 
 /** A physical device in the list of `doctor`. */
 export interface DeviceSummary {
+  /** What it can do. */
   readonly capabilities: DeviceCapabilities;
   /** Whether AnyAGC can run on it. */
   readonly usable: boolean;

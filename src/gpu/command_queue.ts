@@ -58,6 +58,7 @@ export class CommandQueue {
   #recording = 0n;
   #submitted = 0;
 
+  /** Creates command buffers, semaphore and timestamps on one queue of the device. */
   constructor(device: GpuDevice, options: CommandQueueOptions = {}) {
     const { queue = 0, buffers = 8, timestamps = 0, timeout = 60_000 } = options;
     this.#device = device;

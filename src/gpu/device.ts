@@ -18,11 +18,17 @@ export interface DeviceOptions extends InstanceOptions {
 
 /** A device as plain data, for other isolates of the process: {@linkcode GpuDevice.attach}. */
 export interface SharedDevice {
+  /** VkInstance. */
   readonly instance: bigint;
+  /** VkPhysicalDevice. */
   readonly physicalDevice: bigint;
+  /** VkDevice. */
   readonly handle: bigint;
+  /** VkQueues. */
   readonly queues: readonly bigint[];
+  /** The validation layer is enabled. */
   readonly validation: boolean;
+  /** What it can do. */
   readonly capabilities: DeviceCapabilities;
 }
 
@@ -31,6 +37,7 @@ export interface SharedDevice {
  * the one that created it destroys it, after all others have stopped using it.
  */
 export class GpuDevice {
+  /** Vulkan's commands. */
   readonly vulkan: vk.CoreCommands;
   /** VkInstance. */
   readonly instance: bigint;
@@ -40,8 +47,11 @@ export class GpuDevice {
   readonly handle: bigint;
   /** VkQueues of family `capabilities.queueFamily`. A queue must be used by one isolate at a time. */
   readonly queues: readonly bigint[];
+  /** The validation layer is enabled. */
   readonly validation: boolean;
+  /** What it can do; all listed features and extensions are enabled. */
   readonly capabilities: DeviceCapabilities;
+  /** Memory types. */
   readonly memoryTypes: MemoryTypes;
   /** Memory for structs of calls that are not on the hot path; use it within `scratch.scope`. */
   readonly scratch: Arena = new Arena(256 * 1024);

@@ -9,6 +9,7 @@ import type { GpuDevice } from "./device.ts";
  * itself (imported), or on a copy that the driver keeps equal by upload and download (mirrored).
  */
 export interface GuestBacking {
+  /** How. */
   readonly kind: "imported" | "mirrored";
   /** Host address of the first byte. */
   readonly hostAddress: bigint;

@@ -12,6 +12,7 @@ export const noDeviceFix =
 
 /** A Vulkan instance. */
 export interface Instance {
+  /** Vulkan's commands. */
   readonly vulkan: vk.CoreCommands;
   /** VkInstance. */
   readonly handle: bigint;

@@ -9,6 +9,7 @@ export class MemoryTypes {
   /** Size of the heap per memory type, in bytes. */
   readonly heapBytes: readonly bigint[];
 
+  /** Asks the device. */
   constructor(vulkan: vk.CoreCommands, arena: Arena, physicalDevice: bigint) {
     const { memoryProperties } = arena.scope(() => {
       const offset = vk.VkPhysicalDeviceMemoryProperties2.allocate(arena);

@@ -72,6 +72,7 @@ export function createComputePipeline(
   device: GpuDevice,
   request: ComputePipelineRequest & { onlyCached?: false },
 ): ComputePipeline;
+/** With `onlyCached`, the result may be undefined. */
 export function createComputePipeline(device: GpuDevice, request: ComputePipelineRequest): ComputePipeline | undefined;
 export function createComputePipeline(device: GpuDevice, request: ComputePipelineRequest): ComputePipeline | undefined {
   const build = new PipelineBuild(device, request);

@@ -18,6 +18,8 @@ export class TimestampPool {
   #slot = 0;
 
   /**
+   * Creates the query pool.
+   *
    * @param buffers command buffers in the ring
    * @param perBuffer timestamps per command buffer
    */
@@ -98,6 +100,7 @@ export class TimestampPool {
     return times;
   }
 
+  /** The device must not be using it. */
   destroy(): void {
     this.#device.vulkan.vkDestroyQueryPool(this.#device.handle, this.#pool, 0n);
   }
