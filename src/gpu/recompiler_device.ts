@@ -13,6 +13,7 @@ export function recompilerDevice(capabilities: DeviceCapabilities, behaviour: Fl
     signedZeroInfNanPreserve32: f32.signedZeroInfNanPreserve,
     roundRte32: f32.roundToNearestEven,
     keepsDenormals32: behaviour.keepsDenormals32,
+    flushesDenormals32: behaviour.flushesDenormals32,
     fusesFma32: behaviour.fusesFma32,
     int8: features.includes("shaderInt8"),
     int16: features.includes("shaderInt16"),

@@ -16,6 +16,8 @@ export interface RecompilerDevice {
   roundRte32: boolean;
   /** Without execution modes the device keeps f32 denormals (probed). */
   keepsDenormals32: boolean;
+  /** Without execution modes, RoundingModeRTE included, the device flushes f32 denormals, operands and results (probed; NVIDIA does). */
+  flushesDenormals32: boolean;
   /** GLSL Fma is one fused operation (probed). */
   fusesFma32: boolean;
   /** Optional types. */

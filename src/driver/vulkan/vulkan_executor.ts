@@ -10,6 +10,8 @@ import {
   createPipelineLayout,
   destroyPipeline,
 } from "../../gpu/pipelines.ts";
+import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
+import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { Target } from "../../rdna/target.ts";
 import { Push } from "../../recompiler/abi.ts";
 import { recompileWithDescriptors } from "../../recompiler/recompile.ts";
@@ -17,8 +19,6 @@ import type { Artifact, RecompilerDevice } from "../../recompiler/request.ts";
 import { MAX_CODE_BYTES, recompileRequest, requestKey } from "../compute_dispatch.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
 import { ContextBlocks } from "./context_blocks.ts";
-import { probeFloats } from "./probe.ts";
-import { recompilerDevice } from "./recompiler_device.ts";
 import { DeviceWindows } from "./windows.ts";
 
 /** Options of {@linkcode VulkanExecutor}. */
@@ -73,10 +73,7 @@ export class VulkanExecutor implements ComputeExecutor {
     this.#queue = new CommandQueue(device, { timestamps: 2 });
     this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
     this.#contexts = new ContextBlocks(device);
-    this.recompilerDevice = recompilerDevice(
-      device.capabilities,
-      probeFloats(device, this.#queue, this.#layout),
-    );
+    this.recompilerDevice = recompilerDevice(device.capabilities, probeFloatBehaviour(device));
   }
 
   get busy(): boolean {
@@ -208,7 +205,7 @@ export class VulkanExecutor implements ComputeExecutor {
 
   #load(dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
     const { program, waveSize, partialThreads } = dispatch;
-    // Work in flight may be writing code; what it writes is code for later dispatches.
+    // Work in flight that writes code is seen by dispatches after the next wait, as on the console, whose instruction cache is not coherent.
     const window = memory.require(program.address, 4, Permission.Execute);
     const offset = Number(program.address - window.base);
     const bytes = Math.min(window.byteLength - offset, MAX_CODE_BYTES);
