@@ -25,7 +25,7 @@ export interface Items {
   readonly edgeTarget: Int32Array;
   /** Successors of each item, without repetitions for loop items. */
   readonly successors: Adjacency;
-  /** Items in topological order, by program counter where there is a choice; the exit comes last. */
+  /** Items in topological order, by program counter where there is a choice. The first is the root. */
   readonly order: Int32Array;
   /** Position in `order`. */
   readonly position: Int32Array;
@@ -91,7 +91,7 @@ export function buildItems(graph: FlowGraph, forest: LoopForest, root: number, e
   const successors = adjacency(itemCount, from, to);
   sortByProgramOrder(successors, graph, forest, nodeCount, exit);
   // The search takes later program counters first, so that the reverse postorder puts them last.
-  const order = exitLast(reversePostorder(successors, root), exit);
+  const order = reversePostorder(successors, root);
   const idom = dominators(successors, root);
   const inCount = new Int32Array(itemCount);
   for (let e = 0; e < to.length; e++) inCount[to[e]]++;
@@ -142,16 +142,6 @@ function sortByProgramOrder(
       targets.subarray(first, offsets[i + 1]).sort((a, b) => place[b] - place[a]);
     }
   }
-}
-
-/** Moves the exit to the end of a topological order, which it stays: nothing follows the exit. */
-function exitLast(order: Int32Array, exit: number): Int32Array {
-  const at = order.indexOf(exit);
-  if (at >= 0) {
-    order.copyWithin(at, at + 1);
-    order[order.length - 1] = exit;
-  }
-  return order;
 }
 
 function dominatorTree(order: Int32Array, idom: Int32Array, itemCount: number) {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { AnyAgcError, InvalidInputError, RefusedError } from "../../../src/errors.ts";
+import { type AnyAgcError, InvalidInputError, RefusedError } from "../../../src/errors.ts";
 import { buildCfg, type Cfg, Condition, dumpCfg, Terminator } from "../../../src/recompiler/cfg/cfg.ts";
 import { MAX_PROGRAM_BYTES } from "../../../src/recompiler/cfg/scan.ts";
 import { Random } from "../structurize/graphs.ts";
@@ -277,6 +277,18 @@ Deno.test("jumps to unknown addresses are refused by name and pc", () => {
     16,
     "0xffff800012350f04",
   );
+});
+
+Deno.test("a carry that another instruction may have changed is not taken for known", () => {
+  for (const between of ["s_and_saveexec_b64 s8, s0", "s_and_b32 s8, s9, s10", "s_add_u32 s8, s9, 1"]) {
+    fails(
+      `s_getpc_b64 s4\ns_add_u32 s4, s4, 8\n${between}\ns_addc_u32 s5, s5, 0\ns_setpc_b64 s4\ns_endpgm`,
+      RefusedError,
+      "recompiler.indirect-jump",
+      16,
+      "s_setpc_b64",
+    );
+  }
 });
 
 Deno.test("an address that a loop changes is not taken for known", () => {

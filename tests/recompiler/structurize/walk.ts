@@ -98,7 +98,9 @@ export function checkTree(cfg: Cfg, tree: Tree): void {
     throw new Error(`token ${index}: ${what}`);
   };
   const seen = new Uint8Array(cfg.blockCount);
+  /** Of the open brackets: the latest token (If, Else or Loop), and the If or Loop. */
   const open: number[] = [];
+  const opener: number[] = [];
   const loops: number[] = [];
   const breaks = new Set<number>();
   let maxDepth = 0;
@@ -121,8 +123,10 @@ export function checkTree(cfg: Cfg, tree: Tree): void {
       if (b < Condition.GuardClear && decided !== a) fail(i, `tests block ${a}, but follows block ${decided}`);
       if (b >= Condition.GuardClear && a >= tree.guardCount) fail(i, "unknown guard");
       open.push(i);
+      opener.push(i);
     } else if (token === Token.Loop) {
       open.push(i);
+      opener.push(i);
       loops.push(i);
     } else if (token === Token.Else) {
       const top = open.pop()!;
@@ -132,8 +136,7 @@ export function checkTree(cfg: Cfg, tree: Tree): void {
     } else if (closes) {
       const top = open.pop()!;
       if (tree.match[top] !== i) fail(i, "unmatched end");
-      const opener = tree.token[top] === Token.Else ? tree.token.subarray(0, top).lastIndexOf(Token.If, top) : top;
-      if (tree.token[top] !== Token.Else && match !== opener) fail(i, "wrong match");
+      if (match !== opener.pop()) fail(i, "wrong match");
       if ((token === Token.EndLoop) !== (tree.token[match] === Token.Loop)) fail(i, "closes the wrong kind");
       if (token === Token.EndLoop) {
         if ((tree.a[match] === 1) !== breaks.has(match)) fail(i, "wrong mark of a loop that ends");
