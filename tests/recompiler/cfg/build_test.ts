@@ -340,6 +340,46 @@ Deno.test("calls that double at each level are refused before they fill the memo
   assertEquals(error.code, "recompiler.program-size");
 });
 
+/**
+ * What clang 19 makes (gfx1030, wave32, -O2, relocations applied) of
+ *
+ *     static noinline unsigned leaf(unsigned a, unsigned b) { for (unsigned i = 0; i < b; i++) a = a * 33 + i; return a; }
+ *     kernel void kc(global unsigned *o, unsigned n) { id = work item; o[id] = leaf(id, n); o[id + 64] = leaf(id + 3, n + 1); }
+ */
+const COMPILED_CALLS = `
+  80060906 bea00380 82078007 b986f814 b987f815 80000900 bfa10001 f40001c2
+  fa000008 f4040202 fa000000 82018001 7e060300 be8a1f00 800aff0a 00000048
+  820bff0b 00000000 bf8cc07f 7e020207 be9e210a 34080682 4a020683 81078107
+  dc708000 00080004 7e000301 7e020207 be9e210a dc708100 00080004 bf810000
+  bf8c0000 be850380 be84037e 7daa0280 bf88000d be860380 d7460002 04010b00
+  4a000406 81068106 7d840206 d76d0002 03040d02 8805056a 8a7e057e bf89fff6
+  887e057e 7e000302 887e047e be80201e`;
+
+Deno.test("a compiler's calls of a function are inlined, each with its own return", () => {
+  const code = Uint32Array.from(COMPILED_CALLS.trim().split(/\s+/), (word) => parseInt(word, 16));
+  const cfg = buildCfg(code, { target: "gfx1030", codeAddress: CODE_ADDRESS });
+  // The kernel's three pieces, then twice the function's: head, loop preheader, loop, after the loop, return.
+  assertEquals([...cfg.blockPc], [0x0, 0x54, 0x74, 0x80, 0x94, 0x98, 0xc0, 0xc8, 0x80, 0x94, 0x98, 0xc0, 0xc8]);
+  assertEquals(
+    [...cfg.successors],
+    [
+      [3, -1],
+      [8, -1],
+      [-1, -1],
+      [7, 4],
+      [5, -1],
+      [5, 6],
+      [7, -1],
+      [1, -1],
+      [12, 9],
+      [10, -1],
+      [10, 11],
+      [12, -1],
+      [2, -1],
+    ].flat(),
+  );
+});
+
 Deno.test("random programs with branches and calls run alike word by word and along their cfg", () => {
   let ended = 0;
   let inlined = 0;
