@@ -6,6 +6,8 @@
 import type { Command } from "./command.ts";
 import { DISASM } from "./disasm.ts";
 import { DOCTOR } from "./doctor.ts";
+import { RECOMPILE } from "./recompile.ts";
+import { RUN } from "./run.ts";
 
 /** All commands, in the order of the help. Back ends are imported by a command's `run`, so that help costs nothing. */
-export const COMMANDS: readonly Command[] = [DISASM, DOCTOR];
+export const COMMANDS: readonly Command[] = [RUN, DISASM, RECOMPILE, DOCTOR];

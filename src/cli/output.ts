@@ -21,10 +21,6 @@ export const STANDARD_SINK: Sink = {
   terminal: Deno.stderr.isTerminal(),
 };
 
-/** A progress line appears after this many milliseconds. */
-const PROGRESS_AFTER = 1000;
-const PROGRESS_EVERY = 250;
-
 /** Output of one command. */
 export class Output {
   constructor(readonly sink: Sink, readonly json: boolean) {}
@@ -39,22 +35,14 @@ export class Output {
     for (const row of alignColumns(rows)) this.line(indent + row);
   }
 
-  /** Runs `work`, and on a terminal shows how long it takes once that is more than a second. */
-  async progress<T>(what: string, work: () => Promise<T>): Promise<T> {
+  /** Runs `work`; on a terminal a line says so meanwhile, and goes away afterwards. */
+  async during<T>(what: string, work: () => T | Promise<T>): Promise<T> {
     if (!this.sink.terminal) return await work();
-    const start = performance.now(), encoder = new TextEncoder();
-    let shown = false;
-    const timer = setInterval(() => {
-      const elapsed = performance.now() - start;
-      if (elapsed < PROGRESS_AFTER) return;
-      shown = true;
-      Deno.stderr.writeSync(encoder.encode(`\r${what} ... ${(elapsed / 1000).toFixed(1)} s`));
-    }, PROGRESS_EVERY);
+    Deno.stderr.writeSync(new TextEncoder().encode(`${what} ...`));
     try {
       return await work();
     } finally {
-      clearInterval(timer);
-      if (shown) Deno.stderr.writeSync(encoder.encode("\r\x1b[K"));
+      Deno.stderr.writeSync(new TextEncoder().encode("\r\x1b[K"));
     }
   }
 }

@@ -9,9 +9,9 @@ Deno.test("disasm of a program shows its streams and the code that they dispatch
   assertEquals(code, 0);
   for (
     const line of [
-      "submission 0 (draw): queue 0x20, 42 words",
+      "submission 1 (draw): queue 0x20, 42 words",
       "0x001d: 0xc0031502 DISPATCH_DIRECT 5 words compute",
-      "submission 1 (wait): queue 0x0, 12 words",
+      "submission 0 (wait): queue 0x0, 12 words",
       "COMPUTE program at 0x200000000, 128 words (gfx1013, wave32)",
       ">0x0090: 100e0904           v_mul_f32_e32 v7, v4, v4",
       " 0x00d8: bf85ffed           s_cbranch_scc1 65517  ; to 0x0090",

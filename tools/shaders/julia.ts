@@ -1,8 +1,8 @@
 /**
  * The guest program around shaders/julia/julia.s: memory, command streams, expected labels.
  *
- * The compute queue draws the picture and releases a label; the graphics queue waits for that label and then writes its own, so that the
- * second label tells that the first was seen.
+ * The graphics queue is submitted first and waits for a label; the compute queue draws the picture and releases that label; then the
+ * graphics queue writes its own, so that the second label tells that the first was seen.
  *
  * @module
  */
@@ -46,6 +46,11 @@ export const JULIA_PROGRAM: SampleProgram = {
   ],
   submissions: [
     {
+      queue: 0,
+      label: "wait",
+      packets: [waitMemoryEquals(DRAWN, DRAWN_VALUE), writeData(SEEN, SEEN_VALUE)],
+    },
+    {
       queue: 0x20,
       label: "draw",
       packets: [
@@ -58,11 +63,6 @@ export const JULIA_PROGRAM: SampleProgram = {
         dispatchDirect([WIDTH / GROUP, HEIGHT / GROUP, 1], 32),
         releaseMem32(DRAWN, DRAWN_VALUE),
       ],
-    },
-    {
-      queue: 0,
-      label: "wait",
-      packets: [waitMemoryEquals(DRAWN, DRAWN_VALUE), writeData(SEEN, SEEN_VALUE)],
     },
   ],
   expect: [

@@ -1,0 +1,89 @@
+/**
+ * `anyagc run`: a guest program, from its memory and command streams to its results.
+ *
+ * @module
+ */
+import { ExitCode } from "../errors.ts";
+import type { Picture } from "../guest/frame.ts";
+import { type Command, type CommandContext, optionText } from "./command.ts";
+import { makeFolder, writeOutput } from "./files.ts";
+import type { Output } from "./output.ts";
+
+/** The command. */
+export const RUN: Command = {
+  name: "run",
+  summary: "run a guest program and compare its results",
+  details: [
+    "PROGRAM is a program file (docs/program-json.md) or a capture. What is not supported is refused before it runs, with its place in the " +
+    "stream or the program; results are exact or there are none.",
+    "Exit code 0 when everything is as expected, 1 when the program failed, was refused, or its results differ.",
+  ],
+  arguments: [{ name: "PROGRAM", summary: "a program file or a capture" }],
+  options: [
+    { name: "device", value: "NAME", summary: "device to use: a part of its name, or software (default: ANYPS5_GPU)" },
+    { name: "frames", value: "DIR", summary: "write the program's picture to DIR as PNG" },
+    { name: "validate", summary: "load the Vulkan validation layer; its messages count as failure" },
+  ],
+  example: "anyagc run shaders/julia/program.json --frames frames",
+  run,
+};
+
+async function run(context: CommandContext) {
+  const { out, options } = context, [file] = context.positionals;
+  const { loadProgram } = await import("../guest/load_program.ts");
+  const program = loadProgram(file);
+  const { openDevice } = await import("../driver/device.ts");
+  const { reportData, reportRows } = await import("./run/report.ts");
+  using device = openDevice({ name: optionText(context, "device"), validation: options.validate === true });
+  const { type, apiVersion, driver } = device.gpu.capabilities;
+  out.line(program.name);
+  const run = await out.during(`running ${program.name} on ${device.name}`, () => device.run(program));
+  try {
+    const { result } = run;
+    const rows: [string, string][] = [
+      ["device", `${device.name} (${type}, Vulkan ${apiVersion})`],
+      ...reportRows(result),
+    ];
+    const picture = run.frame();
+    const frame = picture && await saveFrame(picture, program.name, optionText(context, "frames"));
+    if (frame) {
+      rows.push(["picture", `${frame.width} x ${frame.height}${frame.file === undefined ? "" : `, ${frame.file}`}`]);
+    } else if (options.frames !== undefined) rows.push(["picture", "the program names none"]);
+    const messages = options.validate ? (await import("../gpu/validation.ts")).collectValidationMessages() : undefined;
+    if (messages) rows.push(["validation", messages.length === 0 ? "no messages" : `${messages.length} messages`]);
+    out.table(rows.map(([name, text]) => [name, text]), "  ");
+    messages?.forEach((message) => out.line(message));
+    if (!out.json) sayOutcome(out, result.error?.message, result.outcome);
+    const good = result.outcome === "passed" && (messages ?? []).length === 0;
+    return {
+      exitCode: good ? ExitCode.Done : ExitCode.Guest,
+      data: {
+        schema: "anyagc.run/1",
+        program: { name: program.name, file, target: program.target, notes: program.notes },
+        device: { name: device.name, type, apiVersion, driver: `${driver.name} ${driver.info}`.trim() },
+        ...reportData(result),
+        ...(frame ? { frame } : {}),
+        ...(messages ? { validation: messages } : {}),
+      },
+    };
+  } finally {
+    run.close();
+  }
+}
+
+function sayOutcome(out: Output, error: string | undefined, outcome: string) {
+  if (error !== undefined) out.sink.err(`anyagc: ${error.replaceAll("\n", "\n  ")}`);
+  out.line(outcome);
+}
+
+/** Describes a picture, and writes it when there is a folder for it. */
+async function saveFrame({ width, height, rgba }: Picture, name: string, folder: string | undefined) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", rgba.slice()));
+  const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  if (folder === undefined) return { width, height, sha256 };
+  const { encodePng } = await import("./png.ts");
+  await makeFolder(folder);
+  const file = `${folder.replace(/\/+$/, "")}/${name.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "_")}.png`;
+  await writeOutput(file, encodePng(rgba, width, height));
+  return { width, height, sha256, file };
+}
