@@ -1,5 +1,5 @@
 import { type AnyAgcError, type ErrorPlace, hex, InvalidInputError, RefusedError } from "../errors.ts";
-import { type ComputeProgram, computeProgram } from "../pm4/compute_program.ts";
+import { type ComputeProgram, computeProgram, USER_DATA_COUNT } from "../pm4/compute_program.ts";
 import type { DispatchState } from "../pm4/sink.ts";
 import type { Target } from "../rdna/target.ts";
 import type { RecompilerDevice, RecompileRequest } from "../recompiler/request.ts";
@@ -36,6 +36,13 @@ export function dispatchProgram(command: DispatchState): ComputeProgram {
       place(),
     );
   }
+  if (program.userSgprCount > USER_DATA_COUNT) {
+    throw new InvalidInputError(
+      "driver.user-sgprs",
+      `COMPUTE_PGM_RSRC2.USER_SGPR is ${program.userSgprCount}; compute has ${USER_DATA_COUNT} user data registers`,
+      place(),
+    );
+  }
   if (program.startX !== 0 || program.startY !== 0 || program.startZ !== 0) {
     throw refuse("dispatch-start", "COMPUTE_START_X/Y/Z other than 0 is not supported");
   }
@@ -60,7 +67,7 @@ export function recompileRequest(
     target,
     waveSize,
     workgroupSize: [program.numThreadsX, program.numThreadsY, program.numThreadsZ],
-    userSgprCount: Math.min(program.userSgprCount, 16),
+    userSgprCount: program.userSgprCount,
     workgroupIds: [program.tgidX, program.tgidY, program.tgidZ],
     tgSize: program.tgSizeEn,
     scratch: program.scratchEn,

@@ -57,23 +57,28 @@ export class Device {
    */
   run(program: Program): ProgramRun {
     const memory = new GuestMemory(new MmapAllocator());
+    let executor: VulkanExecutor | undefined;
+    // A device that hangs may still write to the memory: then it is never given back.
+    const release = () => {
+      if (!executor?.hung) memory.clear();
+    };
     let result: RunResult;
     try {
-      const executor = new VulkanExecutor(this.#gpu, { target: program.target, backing: this.#memory });
+      executor = new VulkanExecutor(this.#gpu, { target: program.target, backing: this.#memory });
       try {
         result = runProgram(program, executor, memory);
       } finally {
         executor.close();
       }
     } catch (error) {
-      memory.clear();
+      release();
       throw error;
     }
     return {
       result,
       memory,
       frame: () => program.frame === undefined ? undefined : readFrame(memory, program.frame),
-      close: () => memory.clear(),
+      close: release,
     };
   }
 

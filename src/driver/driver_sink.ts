@@ -80,8 +80,10 @@ export class DriverSink implements CommandSink {
     this.run(command, x, y, z);
   }
 
-  barrier(_command: BarrierCommand): void {
-    // Dispatches take effect in order, and every access of the command processor waits for them: nothing is left to order.
+  barrier(command: BarrierCommand): void {
+    // Dispatches take effect in order, and every access of the command processor waits for them. What is left is the code of later dispatches, which
+    // is read when they are recorded: earlier ones may have written it.
+    if (command.instructions) this.settle();
   }
 
   release(command: ReleaseCommand): void {

@@ -48,9 +48,7 @@ export function runError(result: RunResult): ErrorData | undefined {
  */
 export function runProgram(program: Program, executor: ComputeExecutor, memory: GuestMemory): RunResult {
   const start = performance.now();
-  mapProgram(program, memory);
-  executor.attach(memory);
-  const mapped = performance.now();
+  let mapped = start;
   const sink = new DriverSink(memory, executor);
   const queues = new Map<number, QueueExecutor>();
   const waits: WaitReport[] = [];
@@ -64,9 +62,13 @@ export function runProgram(program: Program, executor: ComputeExecutor, memory: 
     labels: sink.labels,
     waits,
     programs: [],
-    timings: { mapMs: mapped - start, runMs: 0 },
+    timings: { mapMs: 0, runMs: 0 },
   };
   try {
+    mapProgram(program, memory);
+    executor.attach(memory);
+    mapped = performance.now();
+    result.timings.mapMs = mapped - start;
     for (const submission of program.submissions) {
       let queue = queues.get(submission.queue);
       if (queue === undefined) {
@@ -81,8 +83,7 @@ export function runProgram(program: Program, executor: ComputeExecutor, memory: 
   } catch (error) {
     if (!(error instanceof AnyAgcError) || error.exitCode !== 1) throw error;
     result.outcome = "failed";
-    result.error = error;
-    abandon(executor);
+    result.error = abandon(executor, error);
   }
   result.timings.runMs = performance.now() - mapped;
   result.timings.deviceMs = executor.deviceMs();
@@ -133,16 +134,19 @@ function deadlock(waits: readonly WaitDescription[]): GuestFaultError {
     `it holds ${hex(wait.present)}`
   );
   return new GuestFaultError("driver.wait-forever", `nothing can end these waits: ${lines.join("; ")}`, {
-    queue: waits[0].queue,
+    ...waits[0].source.errorPlace(),
     guestAddress: waits[0].address,
   });
 }
 
-/** After an error: lets the device finish; what it faults with now is a consequence. */
-function abandon(executor: ComputeExecutor): void {
+/** After an error: lets the device finish. A fault of what is in flight came earlier in the streams than the error, so it is reported instead. */
+function abandon(executor: ComputeExecutor, error: AnyAgcError): AnyAgcError {
   try {
     executor.drain();
-  } catch (error) {
-    if (!(error instanceof GuestFaultError)) throw error;
+  } catch (earlier) {
+    if (!(earlier instanceof AnyAgcError) || earlier.exitCode !== 1) throw earlier;
+    earlier.cause = error;
+    return earlier;
   }
+  return error;
 }

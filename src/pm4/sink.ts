@@ -59,6 +59,8 @@ export interface BarrierCommand {
   readonly address: bigint;
   /** Bytes; -1n is all memory. */
   readonly bytes: bigint;
+  /** Instruction caches are made to read anew (`acquire`): code that earlier work wrote may be executed from here on. */
+  readonly instructions: boolean;
   readonly source: PacketSource;
 }
 

@@ -1,5 +1,4 @@
-import { FaultReason, FaultRecord, WindowEntry } from "../../recompiler/abi.ts";
-import { Context } from "../../recompiler/abi.ts";
+import { Context, FaultReason, FaultRecord, WindowEntry } from "../../recompiler/abi.ts";
 import type { WindowTableEntry } from "../../guest/memory/window.ts";
 import { HostBuffer } from "../../gpu/buffer.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
@@ -21,89 +20,78 @@ const REASONS = new Map<number, RecordedFault["reason"]>([
   [FaultReason.Unaligned, "unaligned"],
 ]);
 
-/** Blocks per buffer. */
-const BLOCKS = 64;
+/** Blocks start at multiples of this many bytes: the zero and sink areas are cache lines of their own. */
+const BLOCK_ALIGNMENT = 256;
 
 /**
- * The context blocks of programs (recompiler/abi.ts): fault record, zero and sink areas, window table. Each program has its own, so that a fault
- * names its program.
+ * The context blocks that recompiled programs get (recompiler/abi.ts): fault record, zero and sink areas, window table. A dispatch in flight has one for
+ * itself, so that a fault tells which dispatch it is from.
  */
 export class ContextBlocks {
+  /** Lower and upper 32 bits of the blocks' device addresses. */
+  readonly addressLow: Uint32Array;
+  readonly addressHigh: Uint32Array;
   readonly #device: GpuDevice;
-  readonly #buffers: HostBuffer[] = [];
-  readonly #views: DataView[] = [];
+  readonly #count: number;
+  #buffer: HostBuffer | undefined;
+  #view = new DataView(new ArrayBuffer(0));
   #stride = 0;
-  #count = 0;
-  #windows: readonly WindowTableEntry[] = [];
 
-  constructor(device: GpuDevice) {
+  /** @param count number of blocks */
+  constructor(device: GpuDevice, count: number) {
     this.#device = device;
+    this.#count = count;
+    this.addressLow = new Uint32Array(count);
+    this.addressHigh = new Uint32Array(count);
   }
 
-  /** Puts a new window table into all blocks. No work may be in flight. Block addresses change: get them again. */
+  /** Puts a new window table into all blocks and forgets their faults. No work may be in flight. Addresses change. */
   setWindows(windows: readonly WindowTableEntry[]): void {
-    this.#windows = windows;
-    const stride = roundUp(Context.Windows + windows.length * WindowEntry.Bytes, 256);
-    if (stride !== this.#stride) {
+    // The table always has room for one entry: programs read the first one without looking at the count.
+    const stride = roundUp(Context.Windows + Math.max(1, windows.length) * WindowEntry.Bytes, BLOCK_ALIGNMENT);
+    if (this.#buffer === undefined || stride !== this.#stride) {
+      this.destroy();
       this.#stride = stride;
-      for (const buffer of this.#buffers) buffer.destroy();
-      this.#buffers.length = 0;
-      this.#views.length = 0;
-      this.#reserve();
+      this.#buffer = new HostBuffer(this.#device, this.#count * stride);
+      this.#view = new DataView(this.#buffer.buffer);
     }
-    for (let i = 0; i < this.#count; i++) this.#fill(i);
+    for (let i = 0; i < this.#count; i++) {
+      const address = this.#buffer.deviceAddress + BigInt(i * stride);
+      this.addressLow[i] = Number(address & 0xffff_ffffn);
+      this.addressHigh[i] = Number(address >> 32n);
+      this.#fill(i, windows);
+    }
   }
 
-  /** Adds a block and returns its index. */
-  add(): number {
-    const index = this.#count++;
-    this.#reserve();
-    this.#fill(index);
-    return index;
-  }
-
-  /** Device address of a block. */
-  address(index: number): bigint {
-    return this.#buffers[Math.floor(index / BLOCKS)].deviceAddress + BigInt((index % BLOCKS) * this.#stride);
-  }
-
-  /** The fault of a program since the last call, if there was one. */
+  /** The fault that a block's dispatch recorded since the last call, if there was one. */
   takeFault(index: number): RecordedFault | null {
-    const [view, at] = this.#at(index);
-    const field = (offset: number) => view.getUint32(at + Context.Fault + offset, true);
-    if (field(FaultRecord.State) === 0) return null;
+    const view = this.#view, at = index * this.#stride + Context.Fault;
+    if (view.getUint32(at + FaultRecord.State, true) === 0) return null;
     const fault: RecordedFault = {
-      reason: REASONS.get(field(FaultRecord.Reason)) ?? "unknown",
-      address: view.getBigUint64(at + Context.Fault + FaultRecord.Address, true),
-      bytes: field(FaultRecord.Bytes),
-      pc: field(FaultRecord.Pc),
+      reason: REASONS.get(view.getUint32(at + FaultRecord.Reason, true)) ?? "unknown",
+      address: view.getBigUint64(at + FaultRecord.Address, true),
+      bytes: view.getUint32(at + FaultRecord.Bytes, true),
+      pc: view.getUint32(at + FaultRecord.Pc, true),
     };
-    for (let i = 0; i < 32; i += 4) view.setUint32(at + Context.Fault + i, 0, true);
+    for (let i = 0; i < Context.WindowCount; i += 4) view.setUint32(at + i, 0, true);
     return fault;
   }
 
+  /** A copy of a block's bytes, for tests and tools. */
+  read(index: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#view.buffer.slice(index * this.#stride, (index + 1) * this.#stride) as ArrayBuffer);
+  }
+
   destroy(): void {
-    for (const buffer of this.#buffers) buffer.destroy();
-    this.#buffers.length = 0;
+    this.#buffer?.destroy();
+    this.#buffer = undefined;
   }
 
-  #reserve(): void {
-    while (this.#buffers.length * BLOCKS < this.#count) {
-      const buffer = new HostBuffer(this.#device, BLOCKS * this.#stride);
-      this.#buffers.push(buffer);
-      this.#views.push(new DataView(buffer.buffer));
-    }
-  }
-
-  #at(index: number): [DataView, number] {
-    return [this.#views[Math.floor(index / BLOCKS)], (index % BLOCKS) * this.#stride];
-  }
-
-  #fill(index: number): void {
-    const [view, at] = this.#at(index);
-    for (let i = 0; i < Context.Windows; i += 4) view.setUint32(at + i, 0, true);
-    view.setUint32(at + Context.WindowCount, this.#windows.length, true);
-    this.#windows.forEach((window, i) => {
+  #fill(index: number, windows: readonly WindowTableEntry[]): void {
+    const view = this.#view, at = index * this.#stride;
+    for (let i = 0; i < this.#stride; i += 4) view.setUint32(at + i, 0, true);
+    view.setUint32(at + Context.WindowCount, windows.length, true);
+    windows.forEach((window, i) => {
       const entry = at + Context.Windows + i * WindowEntry.Bytes;
       view.setBigUint64(entry + WindowEntry.Begin, window.base, true);
       view.setBigUint64(entry + WindowEntry.End, window.end, true);

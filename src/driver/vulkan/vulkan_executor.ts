@@ -1,24 +1,17 @@
-import { type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
+import { AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
-import { Permission } from "../../guest/memory/window.ts";
 import { CommandQueue } from "../../gpu/command_queue.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import type { BackingKind } from "../../gpu/guest_backing.ts";
-import {
-  type ComputePipeline,
-  createComputePipeline,
-  createPipelineLayout,
-  destroyPipeline,
-} from "../../gpu/pipelines.ts";
+import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines.ts";
 import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { Target } from "../../rdna/target.ts";
 import { Push } from "../../recompiler/abi.ts";
-import { recompileWithDescriptors } from "../../recompiler/recompile.ts";
-import type { Artifact, RecompilerDevice } from "../../recompiler/request.ts";
-import { MAX_CODE_BYTES, recompileRequest, requestKey } from "../compute_dispatch.ts";
+import type { RecompilerDevice } from "../../recompiler/request.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
 import { ContextBlocks } from "./context_blocks.ts";
+import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
 import { DeviceWindows } from "./windows.ts";
 
 /** Options of {@linkcode VulkanExecutor}. */
@@ -27,20 +20,32 @@ export interface VulkanExecutorOptions {
   target: Target;
   /** How guest memory reaches the device; `automatic` by default. */
   backing?: BackingKind;
+  /** Milliseconds that a batch of dispatches may take; a minute by default. */
+  timeout?: number;
 }
 
 /** Dispatches that are recorded before a command buffer is submitted. */
 const BATCH = 64;
+/** Batches that are recorded or in flight at most; their context blocks are all different. */
+const BATCHES = 4;
 
-/** A recompiled program with its pipeline. */
-interface LoadedProgram {
-  /** The words that the recompiler looked at, to notice when the guest has changed them. */
-  code: Uint32Array;
-  artifact: Artifact;
-  pipeline: ComputePipeline;
+/** A dispatch that was recorded, until it is known to have finished well. */
+interface Recorded {
+  program: LoadedProgram;
+  place: ErrorPlace;
   /** Index of its context block. */
   context: number;
-  report: ProgramReport;
+  /** Earlier dispatches may not have finished when its code was looked at. */
+  follows: boolean;
+}
+
+/** The dispatches of a command buffer. */
+interface Batch {
+  /** Timeline value of the submission; 0 while it is recorded. */
+  value: number;
+  /** First of its context blocks. */
+  firstContext: number;
+  dispatches: Recorded[];
 }
 
 /** Executes dispatches on a Vulkan device. */
@@ -49,40 +54,49 @@ export class VulkanExecutor implements ComputeExecutor {
   /** The recompiler's view of the device. */
   readonly recompilerDevice: RecompilerDevice;
   readonly #device: GpuDevice;
-  readonly #target: Target;
   readonly #queue: CommandQueue;
   readonly #layout: bigint;
   readonly #windows: DeviceWindows;
   readonly #contexts: ContextBlocks;
-  readonly #programs = new Map<string, LoadedProgram[]>();
+  readonly #programs: ProgramCache;
   #memory: GuestMemory | null = null;
   #generation = -1;
-  #recorded = 0;
-  #pending = false;
-  /** Programs with work in flight, in the order of their first dispatch. */
-  readonly #inFlight = new Map<LoadedProgram, ErrorPlace>();
-  readonly #submissions: number[] = [];
+  /** Oldest first; only the last one may be recording. */
+  readonly #batches: Batch[] = [];
+  #nextContext = 0;
   #deviceMs = 0;
+  #hung = false;
+  #closed = false;
 
   /** @param device stays the caller's: close the executor before it is destroyed. */
   constructor(device: GpuDevice, options: VulkanExecutorOptions) {
     this.name = device.capabilities.name;
     this.#device = device;
-    this.#target = options.target;
-    this.#layout = createPipelineLayout(device);
-    this.#queue = new CommandQueue(device, { timestamps: 2 });
-    this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
-    this.#contexts = new ContextBlocks(device);
     this.recompilerDevice = recompilerDevice(device.capabilities, probeFloatBehaviour(device));
+    this.#layout = createPipelineLayout(device);
+    this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, timeout: options.timeout });
+    this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
+    this.#contexts = new ContextBlocks(device, BATCH * BATCHES);
+    this.#programs = new ProgramCache(device, this.#layout, options.target, this.recompilerDevice);
   }
 
   get busy(): boolean {
-    return this.#pending;
+    return this.#batches.length > 0;
+  }
+
+  /** The device did not finish in time, and may still be working on guest memory: that memory must stay mapped. */
+  get hung(): boolean {
+    return this.#hung;
   }
 
   /** Whether the device works on guest memory itself or on copies. */
   get backing(): "imported" | "mirrored" {
     return this.#windows.kind;
+  }
+
+  /** The context blocks, for tests and tools. */
+  get contexts(): ContextBlocks {
+    return this.#contexts;
   }
 
   attach(memory: GuestMemory): void {
@@ -96,91 +110,140 @@ export class VulkanExecutor implements ComputeExecutor {
     const memory = this.#memory;
     if (memory === null) throw new Error("attach guest memory first");
     if (memory.generation !== this.#generation) this.attach(memory);
-    const loaded = this.#load(dispatch, memory);
-    const [gx, gy, gz] = this.#groups(dispatch);
-    if (this.#recorded === 0) {
-      this.#windows.upload();
-      this.#queue.begin();
-      this.#queue.timestamp();
-    } else {
-      this.#queue.barrier();
-    }
-    const { push } = this.#queue;
-    const context = this.#contexts.address(loaded.context);
-    push[Push.Context / 4] = Number(context & 0xffff_ffffn);
-    push[Push.Context / 4 + 1] = Number(context >> 32n);
+    const program = this.#programs.load(dispatch, memory, () => this.drain());
+    const [x, y, z] = this.#groups(dispatch);
+    const follows = this.busy;
+    const batch = this.#recording();
+    const context = batch.firstContext + batch.dispatches.length;
+    const queue = this.#queue, { push } = queue;
+    push[Push.Context / 4] = this.#contexts.addressLow[context];
+    push[Push.Context / 4 + 1] = this.#contexts.addressHigh[context];
     push[Push.ThreadLimit / 4] = dispatch.x;
     push[Push.ThreadLimit / 4 + 1] = dispatch.y;
     push[Push.ThreadLimit / 4 + 2] = dispatch.z;
     push.set(dispatch.userData, Push.UserData / 4);
-    this.#queue.bindPipeline(loaded.pipeline.handle);
-    this.#queue.pushConstants(this.#layout, Push.Bytes);
-    this.#queue.dispatch(gx, gy, gz);
-    loaded.report.dispatches++;
-    if (!this.#inFlight.has(loaded)) this.#inFlight.set(loaded, dispatch.place);
-    this.#pending = true;
+    // Dispatches take effect in order. The barrier also orders after earlier submissions: a queue is one sequence.
+    if (follows) queue.barrier();
+    queue.bindPipeline(program.pipeline.handle);
+    queue.pushConstants(this.#layout, Push.Bytes);
+    queue.dispatch(x, y, z);
+    program.report.dispatches++;
+    batch.dispatches.push({ program, place: dispatch.place, context, follows });
+    if (batch.dispatches.length < BATCH) return;
     // A mirrored device needs the copies of one batch to be downloaded before those of the next are uploaded.
-    if (++this.#recorded === BATCH) this.#windows.kind === "mirrored" ? this.drain() : this.#submit();
+    if (this.#windows.kind === "mirrored") this.drain();
+    else this.#submit();
   }
 
   drain(): void {
-    if (!this.#pending) return;
-    this.#submit();
-    this.#queue.wait(this.#queue.submitted);
-    this.#pending = false;
-    this.#windows.download();
-    for (const value of this.#submissions) {
-      const times = this.#queue.timestamps?.read(value);
-      if (times !== undefined && times.length === 2) this.#deviceMs += times[1] / 1e6;
-    }
-    this.#submissions.length = 0;
-    const programs = [...this.#inFlight];
-    this.#inFlight.clear();
-    let first: GuestFaultError | null = null;
-    for (const [program, place] of programs) {
-      const fault = this.#contexts.takeFault(program.context);
-      if (fault === null || first !== null) continue;
-      const { address } = program.report;
-      first = new GuestFaultError(
-        "driver.memory-fault",
-        `the program at ${hex(address)} accessed ${fault.bytes} bytes at ${hex(fault.address)}: ${fault.reason}`,
-        { ...place, guestAddress: fault.address, pc: fault.pc },
-      );
-    }
-    if (first !== null) throw first;
+    const error = this.#drain();
+    if (error !== undefined) throw error;
   }
 
   programs(): ProgramReport[] {
-    return [...this.#programs.values()].flatMap((list) => list.map(({ report }) => report));
+    return this.#programs.reports();
   }
 
   deviceMs(): number | undefined {
     return this.#queue.timestamps === undefined ? undefined : this.#deviceMs;
   }
 
+  /** Destroys everything, unless the device hangs and may still use it. May be called again. */
   close(): void {
-    this.#queue.destroy();
-    for (const list of this.#programs.values()) {
-      for (const { pipeline } of list) destroyPipeline(this.#device, pipeline);
+    if (this.#hung || this.#closed) return;
+    this.#closed = true;
+    try {
+      this.#queue.destroy(); // waits
+    } finally {
+      this.#programs.destroy();
+      this.#contexts.destroy();
+      this.#windows.destroy();
+      destroyPipelineLayout(this.#device, this.#layout);
     }
-    this.#programs.clear();
-    this.#contexts.destroy();
-    this.#windows.destroy();
-    this.#device.vulkan.vkDestroyPipelineLayout(this.#device.handle, this.#layout, 0n);
+  }
+
+  /** The batch that is being recorded; begins one when there is none. */
+  #recording(): Batch {
+    const last = this.#batches.at(-1);
+    if (last !== undefined && last.value === 0) return last;
+    if (this.#batches.length === BATCHES) {
+      const oldest = this.#batches[0];
+      this.#wait(oldest.value);
+      this.#batches.shift();
+      const error = this.#finish(oldest);
+      if (error !== undefined) {
+        this.#drain(); // what the later ones report is a consequence
+        throw error;
+      }
+    }
+    this.#windows.upload();
+    this.#queue.begin();
+    this.#queue.timestamp();
+    const batch: Batch = { value: 0, firstContext: this.#nextContext, dispatches: [] };
+    this.#nextContext = (this.#nextContext + BATCH) % (BATCH * BATCHES);
+    this.#batches.push(batch);
+    return batch;
+  }
+
+  /** Waits for everything. Returns the first thing that is wrong, in the order of the dispatches. */
+  #drain(): AnyAgcError | undefined {
+    if (this.#batches.length === 0) return undefined;
+    this.#submit();
+    this.#wait(this.#batches.at(-1)!.value);
+    this.#windows.download();
+    let first: AnyAgcError | undefined;
+    for (const batch of this.#batches.splice(0)) {
+      const error = this.#finish(batch);
+      first ??= error;
+    }
+    return first;
   }
 
   #submit(): void {
-    if (this.#recorded === 0) return;
+    const last = this.#batches.at(-1);
+    if (last === undefined || last.value !== 0) return;
     this.#queue.timestamp();
-    this.#submissions.push(this.#queue.submit());
-    // The ring keeps few timestamps: read them before they are recorded over.
-    if (this.#submissions.length >= 4) {
-      const value = this.#submissions.shift()!;
+    last.value = this.#queue.submit();
+  }
+
+  #wait(value: number): void {
+    try {
       this.#queue.wait(value);
-      const times = this.#queue.timestamps?.read(value);
-      if (times !== undefined && times.length === 2) this.#deviceMs += times[1] / 1e6;
+    } catch (error) {
+      if (!(error instanceof AnyAgcError) || error.code !== "gpu.timeout") throw error;
+      const { program, place } = this.#batches[0].dispatches[0];
+      this.#hung = true;
+      this.#batches.length = 0;
+      throw new GuestFaultError(
+        "driver.timeout",
+        `dispatches from the one of ${hex(program.address)} on do not come to an end (${error.message})`,
+        { ...place, guestAddress: program.address },
+      );
     }
-    this.#recorded = 0;
+  }
+
+  /** Looks at what a finished batch leaves behind. Returns the first thing that is wrong. */
+  #finish({ value, dispatches }: Batch): AnyAgcError | undefined {
+    const times = this.#queue.timestamps?.read(value);
+    if (times !== undefined && times.length === 2) this.#deviceMs += times[1] / 1e6;
+    let first: AnyAgcError | undefined;
+    const seen = new Set<LoadedProgram>();
+    for (const { program, place, context, follows } of dispatches) {
+      const fault = this.#contexts.takeFault(context);
+      if (fault !== null) {
+        first ??= new GuestFaultError(
+          "driver.memory-fault",
+          `the program at ${hex(program.address)} accessed ${fault.bytes} bytes at ${
+            hex(fault.address)
+          }: ${fault.reason}`,
+          { ...place, guestAddress: fault.address, pc: fault.pc },
+        );
+      }
+      if (!follows || seen.has(program)) continue;
+      seen.add(program);
+      if (!this.#programs.isCurrent(program, this.#memory!)) first ??= changedCode(program, place);
+    }
+    return first;
   }
 
   #groups(dispatch: ComputeDispatch): [number, number, number] {
@@ -196,60 +259,24 @@ export class VulkanExecutor implements ComputeExecutor {
     if (groups.some((count, axis) => count > limit[axis])) {
       throw new RefusedError(
         "driver.workgroup-count",
-        `a dispatch of ${groups.join(" x ")} workgroups; the device takes at most ${limit.join(" x ")}`,
+        `a dispatch of ${groups.join(" x ")} workgroups; ${this.name} takes at most ${limit.join(" x ")}`,
         { ...dispatch.place, guestAddress: program.address },
       );
     }
     return groups;
   }
-
-  #load(dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
-    const { program, waveSize, partialThreads } = dispatch;
-    // Work in flight that writes code is seen by dispatches after the next wait, as on the console, whose instruction cache is not coherent.
-    const window = memory.require(program.address, 4, Permission.Execute);
-    const offset = Number(program.address - window.base);
-    const bytes = Math.min(window.byteLength - offset, MAX_CODE_BYTES);
-    const words = window.words.subarray(offset / 4, (offset + bytes) / 4);
-    const key = requestKey(program, this.#target, waveSize, partialThreads);
-    let list = this.#programs.get(key);
-    const known = list?.find(({ code }) => sameCode(code, words));
-    if (known !== undefined) return known;
-    const start = performance.now();
-    const request = recompileRequest(program, words, this.#target, waveSize, partialThreads, this.recompilerDevice);
-    const artifact = recompileWithDescriptors(request, dispatch.userData, (address) => {
-      if (this.#pending) this.drain();
-      return memory.readU32(address);
-    });
-    const recompiled = performance.now();
-    const pipeline = createComputePipeline(this.#device, { spirv: artifact.spirv, layout: this.#layout });
-    if (pipeline === undefined) throw new Error("a pipeline that may be compiled was not");
-    const created = performance.now();
-    const loaded: LoadedProgram = {
-      code: words.slice(0, artifact.codeWords),
-      artifact,
-      pipeline,
-      context: this.#contexts.add(),
-      report: {
-        address: program.address,
-        instructions: artifact.instructionCount,
-        words: artifact.spirv.length,
-        waveSize,
-        laneMode: artifact.laneMode,
-        laneModeReason: artifact.laneModeReason,
-        workgroupSize: artifact.workgroupSize,
-        recompileMs: recompiled - start,
-        createMs: created - recompiled,
-        dispatches: 0,
-      },
-    };
-    if (list === undefined) this.#programs.set(key, list = []);
-    list.push(loaded);
-    return loaded;
-  }
 }
 
-function sameCode(known: Uint32Array, words: Uint32Array): boolean {
-  if (words.length < known.length) return false;
-  for (let i = 0; i < known.length; i++) if (known[i] !== words[i]) return false;
-  return true;
+/**
+ * The code of a program changed while it was in flight behind other dispatches: which of them wrote it, and whether before or after it was executed, is
+ * not known. Code that was written by the GPU is executed as it should be after an ACQUIRE_MEM that invalidates the instruction caches, as the console
+ * needs it too, or after any wait for the GPU.
+ */
+function changedCode(program: LoadedProgram, place: ErrorPlace): RefusedError {
+  return new RefusedError(
+    "driver.code-changed",
+    `the code at ${hex(program.address)} changed while dispatches of it were in flight: ` +
+      "code that a dispatch writes needs an ACQUIRE_MEM that invalidates the instruction caches before it is executed",
+    { ...place, guestAddress: program.address },
+  );
 }

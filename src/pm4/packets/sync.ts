@@ -133,6 +133,8 @@ export const ACQUIRE_MEM_LAYOUT = [
   "GL2_DISCARD:13-13 GL2_INV:14-14 GL2_WB:15-15 SEQ:16-17",
 ];
 const ACQUIRE_DISCARD = 0x2000;
+/** COHER_CNTL.SH_ICACHE_ACTION_ENA (gfx9), and GCR_CNTL.GLI_INV (gfx10). */
+const ACQUIRE_ICACHE = 1 << 29, GLI_INV = 3;
 /** Sizes and bases count 256 bytes. */
 const COHER_SHIFT = 8n;
 /** Sizes that mean all memory: all ones in 40 bits, or in all bits that the fields have. */
@@ -147,12 +149,13 @@ export function checkAcquireMem(packet: PacketChecker): void {
   }
 }
 
-export const executeAcquireMem: PacketExecute = (machine, words, at) => {
+export const executeAcquireMem: PacketExecute = (machine, words, at, packetSize) => {
   const size = words[at + 2], sizeHigh = words[at + 3];
   machine.sink.barrier({
     kind: "acquire",
     address: canonical((BigInt(words[at + 5]) << 32n | BigInt(words[at + 4])) << COHER_SHIFT),
     bytes: isWholeMemory(size, sizeHigh) ? -1n : (BigInt(sizeHigh) << 32n | BigInt(size)) << COHER_SHIFT,
+    instructions: (words[at + 1] & ACQUIRE_ICACHE) !== 0 || (packetSize === 8 && (words[at + 7] & GLI_INV) !== 0),
     source: machine.source(),
   });
   return true;
@@ -190,7 +193,7 @@ export function checkEventWrite(packet: PacketChecker): void {
 
 export const executeEventWrite: PacketExecute = (machine, words, at) => {
   const { kind } = EVENTS.get(words[at + 1] & 0x3f)!;
-  machine.sink.barrier({ kind, address: 0n, bytes: -1n, source: machine.source() });
+  machine.sink.barrier({ kind, address: 0n, bytes: -1n, instructions: false, source: machine.source() });
   return true;
 };
 

@@ -40,13 +40,18 @@ Deno.test("ACQUIRE_MEM is a barrier over its range, in units of 256 bytes", () =
     [0xc0065800, 0x80000000, 0x10, 0, 0x02000001, 0x12, 0xa, 0xc3f0],
     [0xc0065800, 0, 0xffffffff, 0xffffff, 0, 0, 0xa, 0],
     [0xc0065800, 0, 1, 0, 0, 0x80, 0xa, 0],
+    [0xc0065800, 0x80000000, 0xffffffff, 0xffffff, 0, 0, 0xa, 0xc3f1],
+    [0xc0055800, 0x28c40040, 0xffffffff, 0xff, 0, 0, 0xa],
   ));
-  assertEquals(sink.effects, ["barrier acquire", "barrier acquire", "barrier acquire", "barrier acquire"]);
-  assertEquals(sink.barriers.map(({ address, bytes }) => [address, bytes]), [
-    [0n, -1n],
-    [0x1202_0000_0100n, 0x1000n],
-    [0n, -1n],
-    [0xffff_8000_0000_0000n, 0x100n],
+  assertEquals(sink.effects, Array(6).fill("barrier acquire"));
+  // Range, and whether instruction caches are invalidated: GCR_CNTL bits 1:0, or COHER_CNTL bit 29.
+  assertEquals(sink.barriers.map(({ address, bytes, instructions }) => [address, bytes, instructions]), [
+    [0n, -1n, false],
+    [0x1202_0000_0100n, 0x1000n, false],
+    [0n, -1n, false],
+    [0xffff_8000_0000_0000n, 0x100n, false],
+    [0n, -1n, true],
+    [0n, -1n, true],
   ]);
 });
 
