@@ -56,10 +56,32 @@ export function loadDeviceExtension<S extends Deno.ForeignLibraryInterface, C>(
   symbols: S,
   bind: (symbols: Deno.StaticForeignLibraryInterface<S>) => C,
 ): ExtensionCommands<C> {
+  return load(symbols, (name) => vulkan.vkGetDeviceProcAddr(device, name), bind);
+}
+
+/**
+ * Loads the commands of an extension that was enabled for an instance, like {@linkcode loadDeviceExtension}.
+ *
+ * @throws {HostError} `host.thunk-address` when the instance does not know a command
+ */
+export function loadInstanceExtension<S extends Deno.ForeignLibraryInterface, C>(
+  vulkan: CoreCommands,
+  instance: bigint,
+  symbols: S,
+  bind: (symbols: Deno.StaticForeignLibraryInterface<S>) => C,
+): ExtensionCommands<C> {
+  return load(symbols, (name) => vulkan.vkGetInstanceProcAddr(instance, name), bind);
+}
+
+function load<S extends Deno.ForeignLibraryInterface, C>(
+  symbols: S,
+  addressOf: (name: bigint) => bigint,
+  bind: (symbols: Deno.StaticForeignLibraryInterface<S>) => C,
+): ExtensionCommands<C> {
   const arena = new Arena(4096);
   const addresses: Record<string, bigint> = {};
   for (const name of Object.keys(symbols)) {
-    addresses[name] = arena.scope(() => vulkan.vkGetDeviceProcAddr(device, arena.string(name)));
+    addresses[name] = arena.scope(() => addressOf(arena.string(name)));
   }
   const thunks = openThunks(symbols, addresses as { [K in keyof S]: bigint });
   return { commands: bind(thunks.symbols), close: () => thunks.close() };

@@ -27,6 +27,7 @@ export const extensions = [
   "VK_KHR_surface",
   "VK_KHR_swapchain",
   "VK_KHR_pipeline_library",
+  "VK_EXT_debug_report",
   "VK_EXT_debug_utils",
   "VK_EXT_external_memory_host",
   "VK_EXT_graphics_pipeline_library",
@@ -36,6 +37,8 @@ export const extensions = [
 /** Extension commands that are used. */
 export const extensionCommands: readonly string[] = [
   "vkGetMemoryHostPointerPropertiesEXT",
+  "vkCreateDebugReportCallbackEXT",
+  "vkDestroyDebugReportCallbackEXT",
   "vkSetDebugUtilsObjectNameEXT",
   "vkCmdBeginDebugUtilsLabelEXT",
   "vkCmdEndDebugUtilsLabelEXT",
@@ -294,5 +297,12 @@ export const topics: readonly Topic[] = [
       "vkAcquireNextImageKHR",
       "vkQueuePresentKHR",
     ],
+  },
+  {
+    file: "debug_report",
+    set: "drawing",
+    about: "Messages of a driver's shader compiler, which Mesa sends through VK_EXT_debug_report only.",
+    structs: ["VkDebugReportCallbackCreateInfoEXT"],
+    enums: ["VkDebugReportFlagBitsEXT"],
   },
 ];

@@ -5,6 +5,37 @@
 /** Commands of extensions. Their addresses come from vkGet*ProcAddr: see ../extensions.ts. @module */
 import { fail } from "../result.ts";
 
+/** C signatures of the commands in {@linkcode VkExtDebugReport}. */
+export const vkExtDebugReportSymbols = {
+  vkCreateDebugReportCallbackEXT: { parameters: ["u64", "u64", "u64", "u64"], result: "i32" },
+  vkDestroyDebugReportCallbackEXT: { parameters: ["u64", "u64", "u64"], result: "void" },
+} as const satisfies Deno.ForeignLibraryInterface;
+
+/** Commands. Handles, addresses and sizes are bigint; a command that fails throws a VulkanError. */
+export interface VkExtDebugReport {
+  /**
+   * C: (VkInstance, VkDebugReportCallbackCreateInfoEXT*, VkAllocationCallbacks*, VkDebugReportCallbackEXT*).
+   */
+  vkCreateDebugReportCallbackEXT(instance: bigint, pCreateInfo: bigint, pAllocator: bigint, pCallback: bigint): void;
+  /**
+   * C: (VkInstance, VkDebugReportCallbackEXT, VkAllocationCallbacks*).
+   */
+  vkDestroyDebugReportCallbackEXT(instance: bigint, callback: bigint, pAllocator: bigint): void;
+}
+
+/** Makes {@linkcode VkExtDebugReport} from the native functions. */
+export function bindVkExtDebugReport(
+  symbols: Deno.StaticForeignLibraryInterface<typeof vkExtDebugReportSymbols>,
+): VkExtDebugReport {
+  return {
+    vkCreateDebugReportCallbackEXT(instance, pCreateInfo, pAllocator, pCallback) {
+      const result = symbols.vkCreateDebugReportCallbackEXT(instance, pCreateInfo, pAllocator, pCallback);
+      if (result !== 0) fail("vkCreateDebugReportCallbackEXT", result);
+    },
+    vkDestroyDebugReportCallbackEXT: symbols.vkDestroyDebugReportCallbackEXT,
+  };
+}
+
 /** C signatures of the commands in {@linkcode VkExtDebugUtils}. */
 export const vkExtDebugUtilsSymbols = {
   vkSetDebugUtilsObjectNameEXT: { parameters: ["u64", "u64"], result: "i32" },

@@ -14,6 +14,7 @@ export * from "./images.ts";
 export * from "./descriptors.ts";
 export * from "./graphics.ts";
 export * from "./presentation.ts";
+export * from "./debug_report.ts";
 export * from "./extension_commands.ts";
 
 import { bindPropertiesCommands, type PropertiesCommands, propertiesSymbols } from "./properties.ts";

@@ -48,6 +48,7 @@ export const VK_ERROR_SURFACE_LOST_KHR = -1000000000;
 export const VK_ERROR_NATIVE_WINDOW_IN_USE_KHR = -1000000001;
 export const VK_SUBOPTIMAL_KHR = 1000001003;
 export const VK_ERROR_OUT_OF_DATE_KHR = -1000001004;
+export const VK_ERROR_VALIDATION_FAILED_EXT = -1000011001;
 
 const vkResultNames = new Map<number, string>([
   [VK_SUCCESS, "VK_SUCCESS"],
@@ -78,6 +79,7 @@ const vkResultNames = new Map<number, string>([
   [VK_ERROR_NATIVE_WINDOW_IN_USE_KHR, "VK_ERROR_NATIVE_WINDOW_IN_USE_KHR"],
   [VK_SUBOPTIMAL_KHR, "VK_SUBOPTIMAL_KHR"],
   [VK_ERROR_OUT_OF_DATE_KHR, "VK_ERROR_OUT_OF_DATE_KHR"],
+  [VK_ERROR_VALIDATION_FAILED_EXT, "VK_ERROR_VALIDATION_FAILED_EXT"],
 ]);
 
 /** Name of a VkResult value; an unknown value gives its number. */
