@@ -18,11 +18,13 @@ export interface UniformityResult {
  * as its address: programs cannot count on seeing their own stores through it without a barrier, which splits no wave.
  *
  * @param wavePerWorkgroup whether the workgroup is one wave, so that wave-uniform is workgroup-uniform.
+ * @param loadsVary trust no load: another workgroup may write between the loads of two lanes.
  */
 export function classifyUniformity(
   ir: Ir,
   wavePerWorkgroup: boolean,
   structure = indexStructure(ir),
+  loadsVary = false,
 ): UniformityResult {
   const n = ir.length;
   const value = new Uint8Array(n).fill(Uniformity.Workgroup);
@@ -32,7 +34,7 @@ export function classifyUniformity(
   for (let changed = true; changed;) {
     changed = false;
     for (let i = 0; i < n; i++) {
-      const next = Math.min(value[i], classify(ir, structure, value, exit, wave, i));
+      const next = Math.min(value[i], classify(ir, structure, value, exit, wave, i, loadsVary));
       if (next !== value[i]) {
         value[i] = next;
         changed = true;
@@ -64,9 +66,13 @@ function classify(
   exit: Uint8Array,
   wave: number,
   i: number,
+  loadsVary: boolean,
 ): number {
   const op = ir.op[i];
   switch (op) {
+    case Op.Load:
+      if (loadsVary) return Uniformity.Lane;
+      break;
     case Op.Input:
       return inputUniformity(ir.a[i], wave);
     case Op.Any:

@@ -1,0 +1,164 @@
+import type { Ir } from "../ir/ir.ts";
+import { Op, OPS } from "../ir/ops.ts";
+import type { Artifact, RecompileRequest } from "../request.ts";
+import { ARITHMETIC } from "./arithmetic.ts";
+import { Decoration } from "./codes.ts";
+import { Emitter, type Handler, type HandlerTable } from "./emitter.ts";
+import { isExchange, planExchanges } from "./exchange_plan.ts";
+import { declareFloatModes, FLOAT } from "./float.ts";
+import { gatherFacts } from "./facts.ts";
+import { threads, writePrologue } from "./inputs.ts";
+import { ldsDwords, MEMORY } from "./memory.ts";
+import { STRUCTURE } from "./structure.ts";
+import { scanUsage } from "./usage.ts";
+import { type ExchangeState, LaneExchange, WAVE } from "./wave.ts";
+
+/** Choices that a caller may make. */
+export interface EmitOptions {
+  /** How guest lanes map to invocations; without it, laneless unless the program observes the wave. */
+  laneMode?: Artifact["laneMode"];
+}
+
+const nothing: Handler = () => {};
+
+/** Constants, inputs and undefined values get their ids elsewhere (emitter.ts, inputs.ts). */
+const PASSIVE: HandlerTable = { Nop: nothing, Const: nothing, Undef: nothing, Input: nothing };
+
+const TABLE: HandlerTable = { ...PASSIVE, ...STRUCTURE, ...ARITHMETIC, ...FLOAT, ...MEMORY, ...WAVE };
+
+/** Handler of each operation, by its number. */
+const HANDLERS: readonly Handler[] = OPS.map(({ name }) => {
+  const handler = TABLE[name];
+  if (handler === undefined) throw new Error(`the emitter has no handler for ${name}`);
+  return handler;
+});
+
+/**
+ * Emits a program as a SPIR-V module (version 1.5; entry point "main"; push constants and context block as in abi.ts).
+ *
+ * @returns the artifact; `instructionCount`, `codeWords` and `insertedBarriers` are what the IR alone tells, and are the caller's to refine.
+ * @throws RefusedError naming the operation and its pc for what the device or the lane mode cannot do.
+ */
+export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOptions = {}): Artifact {
+  const usage = scanUsage(ir);
+  const e = new Emitter(ir, request, usage, gatherFacts(ir, request.waveSize, request.workgroupSize));
+  const firstExchange = usage.first.reduce(
+    (first, at, op) => at >= 0 && isExchange(op) && (first < 0 || at < first) ? at : first,
+    -1,
+  );
+  const laneMode = options.laneMode ?? (firstExchange < 0 ? "laneless" : "spanned");
+  if (firstExchange >= 0 && laneMode === "laneless") {
+    throw e.refuse(firstExchange, "lane-exchange", "the program observes the wave, which a laneless module cannot");
+  }
+  declareFloatModes(e);
+  checkLds(e);
+  writePrologue(e);
+  if (firstExchange >= 0 || usage.present[Op.Barrier] !== 0) prepareExchange(e, firstExchange >= 0);
+  if (e.exchange === undefined) emitAll(e);
+  else emitWithExchange(e, e.exchange);
+  e.body.finish();
+  e.module.decorateAll(e.exact, Decoration.NoContraction);
+  const sharedBytes = (e.functions.variables.has("lds") ? ldsDwords(e) * 4 : 0) + (e.exchange?.sharedBytes ?? 0);
+  checkShared(e, sharedBytes, firstExchange);
+  return {
+    spirv: e.module.finish(request.workgroupSize),
+    laneMode,
+    laneModeReason: reason(e, laneMode, firstExchange),
+    workgroupSize: request.workgroupSize,
+    waveSize: request.waveSize,
+    sharedBytes,
+    codeWords: request.code.length,
+    instructionCount: new Set(ir.pc.subarray(1, ir.length)).size,
+    insertedBarriers: insertedBarriers(ir),
+  };
+}
+
+function emitAll(e: Emitter): void {
+  const { ir } = e;
+  const { op, length } = ir;
+  for (let i = 1; i < length; i++) HANDLERS[op[i]](e, i);
+}
+
+/** Like {@linkcode emitAll}, keeping track of what the exchange knows of its slots where control flow parts and meets. */
+function emitWithExchange(e: Emitter, exchange: LaneExchange): void {
+  const { op, length } = e.ir;
+  const open: { state: ExchangeState; holds: boolean }[] = [];
+  for (let i = 1; i < length; i++) {
+    HANDLERS[op[i]](e, i);
+    switch (op[i]) {
+      case Op.Loop:
+        // A loop with exchanges comes back to its start with slots in any state.
+        open.push({ state: exchange.save(), holds: exchange.plan.holds[i] !== 0 });
+        if (exchange.plan.holds[i] !== 0) exchange.forget();
+        break;
+      case Op.If:
+        open.push({ state: exchange.save(), holds: exchange.plan.holds[i] !== 0 });
+        break;
+      case Op.Else:
+        exchange.restore(open[open.length - 1].state);
+        break;
+      case Op.EndIf:
+      case Op.EndLoop: {
+        const { state, holds } = open.pop()!;
+        if (holds) exchange.forget();
+        else exchange.restore(state);
+        break;
+      }
+      case Op.LoopCont:
+        if (open[open.length - 1].holds) exchange.forget();
+        break;
+    }
+  }
+}
+
+function prepareExchange(e: Emitter, exchanges: boolean): void {
+  const { ir, request } = e;
+  const plan = planExchanges(ir, threads(e) <= request.waveSize);
+  if (plan.badBarrier >= 0) {
+    throw e.refuse(plan.badBarrier, "barrier", "a barrier in control flow that each lane decides for itself");
+  }
+  if (plan.badExchange >= 0) {
+    throw e.refuse(
+      plan.badExchange,
+      "lane-exchange",
+      "an exchange between lanes in control flow that the workgroup does not share",
+    );
+  }
+  if (exchanges) e.exchange = new LaneExchange(e, plan);
+}
+
+function checkLds(e: Emitter): void {
+  const { request: { ldsBytes, device }, usage } = e;
+  const first = [Op.LdsLoad, Op.LdsStore, Op.LdsAtomic].map((op) => usage.first[op]).find((at) => at >= 0);
+  if (first !== undefined && ldsDwords(e) * 4 > device.sharedMemoryBytes) {
+    throw e.refuse(first, "lds-size", `${ldsBytes} bytes of LDS; this device has ${device.sharedMemoryBytes}`);
+  }
+}
+
+function checkShared(e: Emitter, bytes: number, firstExchange: number): void {
+  const { sharedMemoryBytes } = e.request.device;
+  if (bytes <= sharedMemoryBytes) return;
+  throw e.refuse(
+    firstExchange,
+    "lds-size",
+    `LDS and exchange slots take ${bytes} bytes; this device has ${sharedMemoryBytes}`,
+  );
+}
+
+function reason(e: Emitter, laneMode: Artifact["laneMode"], firstExchange: number): string {
+  if (firstExchange < 0) {
+    return laneMode === "laneless"
+      ? "the program does not observe the wave"
+      : "asked for; the program does not observe the wave";
+  }
+  const { ir } = e;
+  return `the program observes the wave: ${OPS[ir.op[firstExchange]].name} at pc 0x${
+    ir.pc[firstExchange].toString(16)
+  }`;
+}
+
+function insertedBarriers(ir: Ir): number {
+  let count = 0;
+  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Barrier && ir.a[i] === 1) count++;
+  return count;
+}

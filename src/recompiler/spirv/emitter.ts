@@ -1,0 +1,102 @@
+import { hex, RefusedError } from "../../errors.ts";
+import type { Ir } from "../ir/ir.ts";
+import { Op, OPS, Type } from "../ir/ops.ts";
+import type { RecompileRequest } from "../request.ts";
+import { Body } from "./body.ts";
+import { Code } from "./codes.ts";
+import type { Facts } from "./facts.ts";
+import { Inputs } from "./inputs.ts";
+import { Module, T } from "./module.ts";
+import { RuntimeFunctions } from "./runtime/functions.ts";
+import { StructureState } from "./structure.ts";
+import type { Usage } from "./usage.ts";
+import type { LaneExchange } from "./wave.ts";
+
+/** Emits one operation. */
+export type Handler = (emitter: Emitter, i: number) => void;
+/** Handlers of operations, by operation name. */
+export type HandlerTable = { readonly [name: string]: Handler };
+
+/** Everything that the handlers of operations share while one program is emitted. */
+export class Emitter {
+  readonly module = new Module();
+  readonly functions: RuntimeFunctions;
+  /** The entry point. */
+  readonly body: Body;
+  /** SPIR-V id of each value; 0 = not there yet. */
+  readonly ids: Uint32Array;
+  /** 1: the value's id is a F32 or a vector of them although its type is U32. */
+  readonly floatForm: Uint8Array;
+  /** Ids that the driver must not contract or reassociate. */
+  readonly exact: number[] = [];
+  /** Open constructs. */
+  readonly structure = new StructureState();
+  /** What the entry block reads. */
+  readonly inputs = new Inputs(this);
+  /** Lane exchange; undefined in laneless modules. */
+  exchange: LaneExchange | undefined;
+  /** Whether the module's denormal results are flushed by an execution mode. */
+  flushes = false;
+
+  constructor(
+    readonly ir: Ir,
+    readonly request: RecompileRequest,
+    readonly usage: Usage,
+    readonly facts: Facts,
+  ) {
+    this.functions = new RuntimeFunctions(this.module, request.device);
+    this.body = Body.start(this.module, this.module.main, T.Void, [], 0, ir.length * 8 + 256);
+    this.ids = new Uint32Array(ir.length);
+    this.floatForm = new Uint8Array(ir.length);
+  }
+
+  /** SPIR-V id of an operand, with the IR's type. */
+  use(value: number): number {
+    const id = this.ids[value];
+    if (id === 0) return this.late(value);
+    return this.floatForm[value] === 0 ? id : this.asBits(value, id);
+  }
+
+  /** Whether a value is the constant with these bits. */
+  isConstant(value: number, bits: number): boolean {
+    return this.ir.op[value] === Op.Const && this.ir.a[value] === (bits | 0);
+  }
+
+  /** Refuses operation `i`. */
+  refuse(i: number, code: string, why: string): RefusedError {
+    return this.refuseAt(i, code, `${OPS[this.ir.op[i]].name}: ${why}`);
+  }
+
+  /** Refuses at the place of operation `i`. */
+  refuseAt(i: number, code: string, message: string): RefusedError {
+    const pc = this.ir.pc[i];
+    return new RefusedError(`recompiler.${code}`, message, {
+      pc,
+      guestAddress: BigInt.asUintN(64, this.request.codeAddress + BigInt(pc)),
+    });
+  }
+
+  /** Constants and undefined values get their ids when they are first used. */
+  private late(value: number): number {
+    const { ir, module } = this;
+    const type = ir.type[value] as T;
+    let id = 0;
+    if (ir.op[value] === Op.Const) {
+      id = type === Type.U64 || type === Type.F64
+        ? module.constant64(type, ir.a[value], ir.b[value])
+        : module.constant(type, ir.a[value]);
+    } else if (ir.op[value] === Op.Undef) id = module.undef(type);
+    else {
+      throw new Error(
+        `value %${value} (${OPS[ir.op[value]].name}, pc ${hex(ir.pc[value])}) is used before it is defined`,
+      );
+    }
+    this.ids[value] = id;
+    return id;
+  }
+
+  /** The U32 form of a value that was emitted as F32. Only reached when an analysis was wrong about the uses, so it need not be fast. */
+  private asBits(value: number, id: number): number {
+    return this.body.op1(Code.Bitcast, this.ir.type[value] as T, id);
+  }
+}

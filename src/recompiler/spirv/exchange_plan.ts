@@ -1,0 +1,66 @@
+import type { Ir } from "../ir/ir.ts";
+import { Op, OPS } from "../ir/ops.ts";
+import { indexStructure } from "../passes/structure.ts";
+import { classifyUniformity, Uniformity } from "../passes/uniformity.ts";
+
+/** What must hold so that the whole workgroup comes to every exchange and barrier of a program. */
+export interface ExchangePlan {
+  /** 1 at each If and Loop that has an exchange (or an agreement) inside. */
+  readonly holds: Uint8Array;
+  /**
+   * 1 at each If whose condition depends on loads in a program that also writes memory: another workgroup may write between the loads of two lanes, so
+   * the workgroup has to agree on one lane's condition before the branch. (On the console one scalar load serves the wave.)
+   */
+  readonly agree: Uint8Array;
+  /** First exchange that not the whole workgroup comes to; -1 when all are good. */
+  readonly badExchange: number;
+  /** First barrier that single lanes come to; -1 when all are good. */
+  readonly badBarrier: number;
+}
+
+/** Whether an operation reads other lanes. */
+export function isExchange(op: number): boolean {
+  return OPS[op].exchange === true;
+}
+
+/**
+ * Looks at the control flow around exchanges and barriers. An exchange needs all invocations of the workgroup. A barrier of the guest is where the
+ * guest's whole workgroup comes by, or it would hang there too; it is refused only where a lane's own condition guards it.
+ *
+ * @param oneWave the workgroup is one wave.
+ */
+export function planExchanges(ir: Ir, oneWave: boolean): ExchangePlan {
+  const n = ir.length;
+  const structure = indexStructure(ir);
+  const holds = new Uint8Array(n), agree = new Uint8Array(n);
+  const trusted = classifyUniformity(ir, oneWave, structure);
+  let writes = false, badExchange = -1, badBarrier = -1;
+  for (let i = 1; i < n; i++) {
+    const op = ir.op[i];
+    if (op === Op.Store || op === Op.Atomic) writes = true;
+    if (op === Op.Barrier && trusted.flow[i] === Uniformity.Lane && badBarrier < 0) badBarrier = i;
+    if (!isExchange(op)) continue;
+    if (trusted.flow[i] !== Uniformity.Workgroup && badExchange < 0) badExchange = i;
+    hold(i);
+  }
+  if (writes && badExchange < 0) {
+    const strict = classifyUniformity(ir, oneWave, structure, true).value;
+    const ask = (at: number) => {
+      if (ir.op[at] !== Op.If || strict[ir.a[at]] === Uniformity.Workgroup) return;
+      agree[at] = 1;
+      hold(at); // agreeing is an exchange, too
+    };
+    for (let i = 1; i < n; i++) {
+      if (holds[i] !== 0) ask(i);
+      if (ir.op[i] !== Op.Break && ir.op[i] !== Op.Continue) continue;
+      const loop = structure.loopOf[i];
+      if (holds[loop] === 0) continue;
+      for (let p = structure.parentOf[i]; p !== loop; p = structure.parentOf[p]) ask(p);
+    }
+  }
+  return { holds, agree, badExchange, badBarrier };
+
+  function hold(at: number): void {
+    for (let p = structure.parentOf[at]; p >= 0 && holds[p] === 0; p = structure.parentOf[p]) holds[p] = 1;
+  }
+}

@@ -1,0 +1,134 @@
+import type { Ir } from "../ir/ir.ts";
+import { InputKind, MemoryWidth, Op, Type } from "../ir/ops.ts";
+
+/** What is known of integer values without running the program. */
+export interface Facts {
+  /** Largest value that a U32 can have. */
+  readonly upper: Float64Array;
+  /** Low bits that are known to be zero, of U32 and U64 values. */
+  readonly zeros: Uint8Array;
+}
+
+const FULL = 0xffffffff;
+
+/**
+ * Upper bounds and known-zero low bits, in one forward scan; loop phis are unknown. Makes checks of LDS ranges and of alignment unnecessary where
+ * addresses are made of lane numbers, masks and shifts, as they mostly are.
+ */
+export function gatherFacts(ir: Ir, waveSize: number, workgroupSize: readonly [number, number, number]): Facts {
+  const n = ir.length;
+  const upper = new Float64Array(n).fill(FULL);
+  const zeros = new Uint8Array(n);
+  const threads = workgroupSize[0] * workgroupSize[1] * workgroupSize[2];
+  // Constants may stand behind their use.
+  for (let i = 1; i < n; i++) {
+    if (ir.op[i] !== Op.Const) continue;
+    upper[i] = ir.a[i] >>> 0;
+    zeros[i] = ir.a[i] === 0 ? 32 : 31 - Math.clz32(ir.a[i] & -ir.a[i]);
+  }
+  for (let i = 1; i < n; i++) {
+    const a = ir.a[i], b = ir.b[i], c = ir.c[i];
+    switch (ir.op[i]) {
+      case Op.Input:
+        upper[i] = inputBound(a, b);
+        break;
+      case Op.IAdd:
+        upper[i] = fit(upper[a] + upper[b]);
+        zeros[i] = Math.min(zeros[a], zeros[b]);
+        break;
+      case Op.ISub:
+      case Op.IAdd64:
+      case Op.ISub64:
+        zeros[i] = Math.min(zeros[a], zeros[b]);
+        break;
+      case Op.IMul:
+        upper[i] = fit(upper[a] * upper[b]);
+        zeros[i] = Math.min(zeros[a] + zeros[b], 32);
+        break;
+      case Op.UMulWide:
+      case Op.SMulWide:
+      case Op.IMul64:
+        zeros[i] = Math.min(zeros[a] + zeros[b], 32);
+        break;
+      case Op.And:
+        upper[i] = Math.min(upper[a], upper[b]);
+        zeros[i] = Math.max(zeros[a], zeros[b]);
+        break;
+      case Op.Or:
+      case Op.Xor:
+        upper[i] = 2 ** (32 - Math.clz32(Math.max(upper[a], upper[b]))) - 1;
+        zeros[i] = Math.min(zeros[a], zeros[b]);
+        break;
+      case Op.Shl:
+        if (ir.op[b] === Op.Const) {
+          upper[i] = fit(upper[a] * 2 ** ir.a[b]);
+          zeros[i] = Math.min(zeros[a] + ir.a[b], 32);
+        } else zeros[i] = zeros[a];
+        break;
+      case Op.Shl64:
+        zeros[i] = ir.op[b] === Op.Const ? Math.min(zeros[a] + ir.a[b], 32) : zeros[a];
+        break;
+      case Op.Shr:
+        if (ir.op[b] === Op.Const) {
+          upper[i] = Math.floor(upper[a] / 2 ** ir.a[b]);
+          zeros[i] = Math.max(zeros[a] - ir.a[b], 0);
+        }
+        break;
+      case Op.UMin:
+        upper[i] = Math.min(upper[a], upper[b]);
+        zeros[i] = Math.min(zeros[a], zeros[b]);
+        break;
+      case Op.UMax:
+        upper[i] = Math.max(upper[a], upper[b]);
+        zeros[i] = Math.min(zeros[a], zeros[b]);
+        break;
+      case Op.UBfe:
+        if (ir.op[c] === Op.Const) upper[i] = 2 ** ir.a[c] - 1;
+        break;
+      case Op.BitCount:
+        upper[i] = 32;
+        break;
+      case Op.Select:
+        upper[i] = Math.max(upper[b], upper[c]);
+        zeros[i] = Math.min(zeros[b], zeros[c]);
+        break;
+      case Op.Phi:
+        upper[i] = Math.max(upper[a], upper[b]);
+        zeros[i] = Math.min(zeros[a], zeros[b]);
+        break;
+      case Op.Pack64:
+        zeros[i] = Math.min(zeros[a], 32);
+        break;
+      case Op.Lo64:
+        zeros[i] = zeros[a];
+        break;
+      case Op.Load:
+      case Op.LdsLoad:
+        if (ir.type[i] === Type.U32 && (c & MemoryWidth.Signed) === 0) {
+          upper[i] = 2 ** ((c & MemoryWidth.BytesMask) * 8) - 1;
+        }
+        break;
+    }
+  }
+  return { upper, zeros };
+
+  function inputBound(kind: number, axis: number): number {
+    switch (kind) {
+      case InputKind.LocalIndex:
+        return threads - 1;
+      case InputKind.LocalId:
+        return workgroupSize[axis] - 1;
+      case InputKind.LaneId:
+        return Math.min(waveSize, threads) - 1;
+      case InputKind.WaveId:
+        return Math.ceil(threads / waveSize) - 1;
+      default:
+        return FULL;
+    }
+  }
+
+  /** A bound of a result that wraps when it is too large. */
+  function fit(bound: number): number {
+    return bound <= FULL ? bound : FULL;
+  }
+}

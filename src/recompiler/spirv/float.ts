@@ -1,0 +1,197 @@
+import { hex } from "../../errors.ts";
+import { Op } from "../ir/ops.ts";
+import { glsl1, unary } from "./arithmetic.ts";
+import { Capability, Code, Glsl, Mode } from "./codes.ts";
+import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
+import { T } from "./module.ts";
+import * as runtime from "./runtime/float.ts";
+import { Use } from "./usage.ts";
+
+/** 32-bit float operations, execution modes, and what must not be contracted. */
+
+/** Operations that round. */
+const ROUNDED: readonly number[] = [
+  Op.FAdd,
+  Op.FSub,
+  Op.FMul,
+  Op.FFma,
+  Op.FRcp,
+  Op.FRsq,
+  Op.FSqrt,
+  Op.FExp2,
+  Op.FLog2,
+  Op.FSin,
+  Op.FCos,
+  Op.CvtU2F,
+  Op.CvtS2F,
+];
+
+/** Operations whose denormal operands or results MODE decides about, beside those that round. */
+const EXACT: readonly number[] = [
+  Op.FMin,
+  Op.FMax,
+  Op.FFloor,
+  Op.FCeil,
+  Op.FTrunc,
+  Op.FRndne,
+  Op.FOrdEq,
+  Op.FOrdNe,
+  Op.FOrdLt,
+  Op.FOrdLe,
+  Op.FUnordEq,
+  Op.FUnordNe,
+  Op.FUnordLt,
+  Op.FUnordLe,
+];
+
+/** Fields of FLOAT_MODE that concern f32 (AMD RDNA2 ISA, "MODE register"). */
+const ROUND_MASK = 3;
+const DENORM_SHIFT = 4;
+/** Bit 0 keeps denormal operands, bit 1 denormal results. */
+const FLUSH_BOTH = 0;
+
+/**
+ * Declares the execution modes that give the request's FLOAT_MODE, where the device has them. Where it lacks flushing, the IR has FlushDenorm where
+ * it matters; what then is left over is refused.
+ */
+export function declareFloatModes(e: Emitter): void {
+  const rounded = firstOf(e, ROUNDED), governed = firstOf(e, EXACT.concat(ROUNDED));
+  if (governed < 0) return;
+  const { floatMode, device } = e.request;
+  if (rounded >= 0 && (floatMode & ROUND_MASK) !== 0) {
+    throw e.refuse(rounded, "float-rounding", `FLOAT_MODE ${hex(floatMode)} does not round to nearest even`);
+  }
+  if (device.roundRte32) declareMode(e, Capability.RoundingModeRTE, Mode.RoundingModeRTE);
+  if (device.signedZeroInfNanPreserve32) {
+    declareMode(e, Capability.SignedZeroInfNanPreserve, Mode.SignedZeroInfNanPreserve);
+  }
+  if (((floatMode >> DENORM_SHIFT) & 3) === FLUSH_BOTH) {
+    if (device.denormFlush32) declareMode(e, Capability.DenormFlushToZero, Mode.DenormFlushToZero);
+    e.flushes = device.denormFlush32 || device.flushesDenormals32;
+  } else if (device.denormPreserve32) declareMode(e, Capability.DenormPreserve, Mode.DenormPreserve);
+  else if (!device.keepsDenormals32) {
+    // Kept on both sides, or flushed on one side by FlushDenorm: the device must not flush by itself.
+    throw e.refuse(
+      governed,
+      "float-denormals",
+      `FLOAT_MODE ${hex(floatMode)} keeps f32 denormals, and this device does not`,
+    );
+  }
+}
+
+/** First operation in the stream that is one of `ops`; -1 when there is none. */
+function firstOf(e: Emitter, ops: readonly number[]): number {
+  const places = ops.filter((op) => e.usage.present[op] !== 0).map((op) => e.usage.first[op]);
+  return places.length === 0 ? -1 : Math.min(...places);
+}
+
+function declareMode({ module }: Emitter, capability: number, mode: number): void {
+  module.capability(capability);
+  module.mode(mode, 32);
+}
+
+/** Additions, subtractions and multiplications. */
+function sumOrProduct(opcode: number): Handler {
+  return (e, i) => {
+    const { ir } = e;
+    const id = e.body.op2(opcode, T.F32, e.use(ir.a[i]), e.use(ir.b[i]));
+    e.ids[i] = id;
+    if (mustStayExact(e, i)) e.exact.push(id);
+  };
+}
+
+/**
+ * Whether a driver could make something else of this operation together with a neighbour. Such operations get NoContraction, one word each:
+ * a product that feeds a sum (fused multiply-add), and the patterns that algebraic optimisers rewrite: constant operands, x - x,
+ * (x + y) - x and the like. The rest, two thirds of real code, stays undecorated: a chain of sums of distinct values is not reassociated by
+ * drivers that keep signed zeros, infinities and NaN.
+ */
+function mustStayExact(e: Emitter, i: number): boolean {
+  const { ir } = e;
+  const op = ir.op[i], a = ir.a[i], b = ir.b[i];
+  if (op === Op.FMul) {
+    if ((e.usage.flags[i] & Use.FeedsSum) !== 0) return true;
+    return (ir.op[a] === Op.Const && ir.op[b] === Op.FMul) || (ir.op[b] === Op.Const && ir.op[a] === Op.FMul) ||
+      e.isConstant(a, 0) || e.isConstant(b, 0);
+  }
+  if (a === b && op === Op.FSub) return true;
+  if (ir.op[a] === Op.Const || ir.op[b] === Op.Const) return true;
+  return cancels(e, a, b) || cancels(e, b, a);
+}
+
+/** Whether `sum` is a sum that has `other` (or its negative) as an operand; if so it must stay exact as well. */
+function cancels(e: Emitter, sum: number, other: number): boolean {
+  const { ir } = e;
+  const inner = ir.op[sum] === Op.FNeg ? ir.a[sum] : sum;
+  if (ir.op[inner] !== Op.FAdd && ir.op[inner] !== Op.FSub) return false;
+  const plain = (value: number) => ir.op[value] === Op.FNeg ? ir.a[value] : value;
+  if (plain(ir.a[inner]) !== plain(other) && plain(ir.b[inner]) !== plain(other)) return false;
+  e.exact.push(e.ids[inner]);
+  return true;
+}
+
+function call1(find: (e: Emitter) => number, result: T): Handler {
+  return (e, i) => {
+    e.ids[i] = e.body.call(find(e), result, [e.use(e.ir.a[i])]);
+  };
+}
+
+/** Minimum and maximum: one instruction when an operand is a constant that is no zero, NaN or denormal, else a function. */
+function minMax(max: boolean): Handler {
+  return (e, i) => {
+    const { ir, body } = e;
+    const a = e.use(ir.a[i]), b = e.use(ir.b[i]);
+    if (!e.flushes && (isOrdinary(e, ir.a[i]) || isOrdinary(e, ir.b[i]))) {
+      e.ids[i] = body.glsl(max ? Glsl.NMax : Glsl.NMin, T.F32, [a, b]);
+    } else e.ids[i] = body.call(runtime.minMax(e.functions, max, e.flushes), T.F32, [a, b]);
+  };
+}
+
+function isOrdinary(e: Emitter, value: number): boolean {
+  if (e.ir.op[value] !== Op.Const) return false;
+  const exponent = (e.ir.a[value] >>> 23) & 255;
+  return exponent !== 0 && exponent !== 255;
+}
+
+function fma(e: Emitter, i: number): void {
+  const { ir, body, request } = e;
+  const operands = [e.use(ir.a[i]), e.use(ir.b[i]), e.use(ir.c[i])];
+  if (request.device.fusesFma32) e.ids[i] = body.glsl(Glsl.Fma, T.F32, operands);
+  else if (request.device.float64) e.ids[i] = body.call(runtime.fusedMultiplyAdd(e.functions), T.F32, operands);
+  else throw e.refuse(i, "fma", "this device neither fuses f32 multiply-add nor has f64 to emulate it");
+}
+
+function reciprocal(e: Emitter, i: number): void {
+  e.ids[i] = e.body.op2(Code.FDiv, T.F32, e.module.constant(T.F32, 0x3f800000), e.use(e.ir.a[i]));
+}
+
+/** Handlers of this file. */
+export const FLOAT: HandlerTable = {
+  FAdd: sumOrProduct(Code.FAdd),
+  FSub: sumOrProduct(Code.FSub),
+  FMul: sumOrProduct(Code.FMul),
+  FFma: fma,
+  FMin: minMax(false),
+  FMax: minMax(true),
+  FNeg: unary(Code.FNegate),
+  FAbs: glsl1(Glsl.FAbs),
+  FFloor: glsl1(Glsl.Floor),
+  FCeil: glsl1(Glsl.Ceil),
+  FTrunc: glsl1(Glsl.Trunc),
+  FRndne: glsl1(Glsl.RoundEven),
+  FRcp: reciprocal,
+  FRsq: glsl1(Glsl.InverseSqrt),
+  FSqrt: glsl1(Glsl.Sqrt),
+  FExp2: glsl1(Glsl.Exp2),
+  FLog2: glsl1(Glsl.Log2),
+  FSin: call1((e) => runtime.revolution(e.functions, false), T.F32),
+  FCos: call1((e) => runtime.revolution(e.functions, true), T.F32),
+  FlushDenorm: call1((e) => runtime.flushDenormal(e.functions), T.F32),
+  CvtU2F: unary(Code.ConvertUToF),
+  CvtS2F: unary(Code.ConvertSToF),
+  CvtF2U: call1((e) => runtime.toUnsigned(e.functions), T.U32),
+  CvtF2S: call1((e) => runtime.toSigned(e.functions), T.U32),
+  CvtF2H: call1((e) => runtime.toHalf(e.functions, false), T.U32),
+  CvtF2HRtz: call1((e) => runtime.toHalf(e.functions, true), T.U32),
+  CvtH2F: call1((e) => runtime.fromHalf(e.functions), T.F32),
+};

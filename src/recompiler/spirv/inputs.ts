@@ -1,0 +1,144 @@
+import { InputKind, Op } from "../ir/ops.ts";
+import { BuiltIn, Code, Storage } from "./codes.ts";
+import type { Emitter } from "./emitter.ts";
+import { PUSH_MEMBERS, T } from "./module.ts";
+import { loadFirstWindow } from "./runtime/windows.ts";
+
+/** The program's inputs, read once in its first block, and what else must be there before the first operation. */
+export function writePrologue(e: Emitter): void {
+  const { usage, module } = e;
+  const present = (op: number) => usage.present[op] !== 0;
+  const reads = present(Op.Load), writes = present(Op.Store) || present(Op.Atomic);
+  // Members of the push constant block in the order of their offsets.
+  if (reads || writes || present(Op.LdsAtomic)) {
+    module.pushMember(PUSH_MEMBERS.context.offset, PUSH_MEMBERS.context.type);
+  }
+  e.inputs.write();
+  if (reads || writes) loadFirstWindow(e.functions, e.body, reads, writes);
+}
+
+/** Ids of inputs that were read already, each read once. */
+export class Inputs {
+  private readonly known = new Map<string, number>();
+
+  constructor(private readonly e: Emitter) {}
+
+  /** Gives every Input operation its id. */
+  write(): void {
+    const { ir, usage } = this.e;
+    const wanted: number[] = [];
+    for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Input && usage.uses[i] > 0) wanted.push(i);
+    const quads = new Map<number, Set<number>>();
+    for (const i of wanted) {
+      if (ir.a[i] !== InputKind.UserData) continue;
+      if (ir.b[i] < 0 || ir.b[i] > 15) throw this.e.refuse(i, "user-data", `user data register ${ir.b[i]}`);
+      const quad = ir.b[i] >> 2;
+      quads.set(quad, (quads.get(quad) ?? new Set()).add(ir.b[i]));
+    }
+    // The thread limits come first: their offsets are lower.
+    for (const i of wanted) if (ir.a[i] === InputKind.ThreadActive) this.e.ids[i] = this.threadActive();
+    for (const quad of [...quads.keys()].sort()) this.userData(quad, quads.get(quad)!);
+    for (const i of wanted) if (this.e.ids[i] === 0) this.e.ids[i] = this.read(ir.a[i], ir.b[i], i);
+  }
+
+  /** Id of a value that is made once. */
+  once(name: string, make: () => number): number {
+    let id = this.known.get(name);
+    if (id === undefined) this.known.set(name, id = make());
+    return id;
+  }
+
+  /** Flat index of the invocation in its workgroup. */
+  localIndex(): number {
+    return this.once("localIndex", () => {
+      const { body, module } = this.e;
+      return body.load(T.U32, module.builtIn(BuiltIn.LocalInvocationIndex));
+    });
+  }
+
+  /** Lane number in the guest wave. */
+  laneId(): number {
+    const { body, module, request } = this.e;
+    if (threads(this.e) <= request.waveSize) return this.localIndex();
+    return this.once(
+      "laneId",
+      () => body.op2(Code.BitwiseAnd, T.U32, this.localIndex(), module.u32(request.waveSize - 1)),
+    );
+  }
+
+  /** Number of the wave in its workgroup. */
+  waveId(): number {
+    const { body, module, request } = this.e;
+    if (threads(this.e) <= request.waveSize) return module.u32(0);
+    const shift = Math.log2(request.waveSize);
+    return this.once("waveId", () => body.op2(Code.ShiftRightLogical, T.U32, this.localIndex(), module.u32(shift)));
+  }
+
+  private read(kind: number, index: number, i: number): number {
+    switch (kind) {
+      case InputKind.UserData:
+        return this.known.get(`userData${index}`)!;
+      case InputKind.WorkgroupId:
+        return this.component(BuiltIn.WorkgroupId, index);
+      case InputKind.LocalId:
+        return this.e.request.workgroupSize[index] === 1
+          ? this.e.module.u32(0)
+          : this.component(BuiltIn.LocalInvocationId, index);
+      case InputKind.LocalIndex:
+        return this.localIndex();
+      case InputKind.LaneId:
+        return this.laneId();
+      case InputKind.WaveId:
+        return this.waveId();
+      default:
+        throw this.e.refuse(i, "input", `unknown input ${kind}`);
+    }
+  }
+
+  private component(builtIn: number, axis: number): number {
+    const { body, module } = this.e;
+    const vector = this.once(`builtIn${builtIn}`, () => body.load(T.V3, module.builtIn(builtIn)));
+    return this.once(`builtIn${builtIn}.${axis}`, () => body.extract(T.U32, vector, axis));
+  }
+
+  /** Registers of one quad: as one vector when two or more are wanted, which is shorter then. */
+  private userData(quad: number, registers: Set<number>): void {
+    const { body, module } = this.e;
+    const member = PUSH_MEMBERS.userData(quad);
+    const index = module.u32(module.pushMember(member.offset, member.type));
+    if (registers.size === 1) {
+      const [register] = registers;
+      const id = module.bound++;
+      const pointer = module.pointer(Storage.PushConstant, T.U32);
+      body.words.put6(Code.AccessChain, pointer, id, module.pushVariable, index, module.u32(register & 3));
+      this.known.set(`userData${register}`, body.load(T.U32, id));
+      return;
+    }
+    const vector = body.push(member);
+    for (const register of registers) {
+      this.known.set(`userData${register}`, body.extract(T.U32, vector, register & 3));
+    }
+  }
+
+  /** Whether the global thread id is below the limit in each axis. */
+  private threadActive(): number {
+    const { body, module, request } = this.e;
+    if (!request.partialThreads) return module.constant(T.Bool, 1);
+    return this.once("threadActive", () => {
+      const thread = body.load(T.V3, module.builtIn(BuiltIn.GlobalInvocationId));
+      let all = 0;
+      for (let axis = 0; axis < 3; axis++) {
+        const limit = body.push(PUSH_MEMBERS.threadLimit(axis));
+        const inside = body.op2(Code.ULessThan, T.Bool, body.extract(T.U32, thread, axis), limit);
+        all = axis === 0 ? inside : body.op2(Code.LogicalAnd, T.Bool, all, inside);
+      }
+      return all;
+    });
+  }
+}
+
+/** Threads of a workgroup. */
+export function threads(e: Emitter): number {
+  const [x, y, z] = e.request.workgroupSize;
+  return x * y * z;
+}

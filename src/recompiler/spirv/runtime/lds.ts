@@ -1,0 +1,236 @@
+import { FaultReason } from "../../abi.ts";
+import { AtomicKind } from "../../ir/ops.ts";
+import type { Body } from "../body.ts";
+import { Code, Scope, Semantics, Storage } from "../codes.ts";
+import { T } from "../module.ts";
+import { writeAtomic } from "./atomic.ts";
+import type { RuntimeFunctions } from "./functions.ts";
+import { valueType } from "./memory.ts";
+import { recordFault } from "./windows.ts";
+
+/**
+ * LDS: a workgroup array of dwords, and functions for the accesses that need a check. Addresses are bytes.
+ *
+ * Out of range, each dword of a load on its own reads 0, and each dword of a store is dropped (AMD RDNA2 ISA, "LDS": out-of-range addresses).
+ * Loads and stores of 1 to 16 bytes work at any address, as in unaligned access mode (SH_MEM_CONFIG.ALIGNMENT_MODE, AMD RDNA2 ISA, "Memory
+ * alignment"); a dword that crosses an aligned dword is written as two masked parts. An atomic whose address is not a multiple of its size is
+ * a fault (FaultReason.Unaligned, with the LDS address).
+ */
+
+/** Id of the LDS array. */
+export function ldsArray(functions: RuntimeFunctions, dwords: number): number {
+  return functions.variable("lds", () => functions.module.sharedArray(dwords));
+}
+
+/** What tells LDS functions apart. */
+export interface LdsForm {
+  /** 1, 2, 4, 8, 12 or 16. */
+  bytes: number;
+  signed?: boolean;
+  predicated: boolean;
+  /** The address is known to be a multiple of 4 (of `bytes` below 4). */
+  aligned: boolean;
+}
+
+function formName(kind: string, { bytes, signed, predicated, aligned }: LdsForm): string {
+  return `${kind}${bytes}${signed ? "s" : ""}${predicated ? "p" : ""}${aligned ? "a" : ""}`;
+}
+
+/** One checked piece of at most a dword. */
+interface Piece {
+  /** In range, and the predicate holds. */
+  good: number;
+  /** Index of the dword that holds the first byte. */
+  index: number;
+}
+
+class LdsBody {
+  readonly array: number;
+  readonly address: number;
+  /** Index of the dword that holds the first byte of the access. */
+  readonly firstIndex: number;
+
+  constructor(
+    readonly functions: RuntimeFunctions,
+    readonly body: Body,
+    readonly dwords: number,
+    readonly form: LdsForm,
+  ) {
+    this.array = ldsArray(functions, dwords);
+    this.address = body.parameters[0];
+    this.firstIndex = body.op2(Code.ShiftRightLogical, T.U32, this.address, this.u32(2));
+  }
+
+  u32(value: number): number {
+    return this.body.module.u32(value);
+  }
+
+  /** The k-th dword of the access (for narrow accesses the only piece). */
+  piece(k: number): Piece {
+    const { body, dwords, form, address } = this;
+    const index = k === 0 ? this.firstIndex : body.op2(Code.IAdd, T.U32, this.firstIndex, this.u32(k));
+    const size = Math.min(form.bytes, 4);
+    const last = dwords * 4 - 4 * k - size; // highest good address
+    let good: number;
+    if (form.aligned) good = body.op2(Code.ULessThan, T.Bool, index, this.u32(dwords));
+    else if (last >= 0) good = body.op2(Code.ULessThanEqual, T.Bool, address, this.u32(last));
+    else good = body.module.constant(T.Bool, 0);
+    if (form.predicated) good = body.op2(Code.LogicalAnd, T.Bool, body.parameters[1], good);
+    return { good, index };
+  }
+
+  pointer(index: number): number {
+    return this.body.element(Storage.Workgroup, T.U32, this.array, index);
+  }
+
+  /** Bit position of the first byte in its dword. */
+  shift(): number {
+    const byte = this.body.op2(Code.BitwiseAnd, T.U32, this.address, this.u32(3));
+    return this.body.op2(Code.ShiftLeftLogical, T.U32, byte, this.u32(3));
+  }
+
+  /** The dword at `index`, or any other when it is not `good`. */
+  read(piece: Piece, index: number): number {
+    const safe = this.body.select(T.U32, piece.good, index, this.u32(0));
+    return this.body.load(T.U32, this.pointer(safe));
+  }
+}
+
+/** Id of the function that loads: `(address[, active]) -> value`. */
+export function ldsLoadFunction(functions: RuntimeFunctions, dwords: number, form: LdsForm): number {
+  const type = valueType(form.bytes, false);
+  return functions.get(formName("ldsLoad", form), type, parameters(form), (body) => {
+    const lds = new LdsBody(functions, body, dwords, form);
+    const { bytes } = form;
+    const shift = !form.aligned || bytes < 4 ? lds.shift() : 0;
+    const parts: number[] = [];
+    for (let k = 0; k * 4 < bytes; k++) {
+      const piece = lds.piece(k);
+      let value = lds.read(piece, piece.index);
+      if (!form.aligned && bytes > 1) {
+        const offset = body.op2(Code.IAdd, T.U32, lds.address, lds.u32(k * 4 + Math.min(bytes, 4) - 1));
+        const next = lds.read(piece, body.op2(Code.ShiftRightLogical, T.U32, offset, lds.u32(2)));
+        const rest = body.op2(Code.BitwiseXor, T.U32, shift, lds.u32(31));
+        const doubled = body.op2(Code.ShiftLeftLogical, T.U32, next, lds.u32(1));
+        value = body.op2(
+          Code.BitwiseOr,
+          T.U32,
+          body.op2(Code.ShiftRightLogical, T.U32, value, shift),
+          body.op2(Code.ShiftLeftLogical, T.U32, doubled, rest),
+        );
+      }
+      if (bytes < 4) {
+        const extract = form.signed ? Code.BitFieldSExtract : Code.BitFieldUExtract;
+        const from = !form.aligned && bytes > 1 ? lds.u32(0) : shift;
+        value = body.op3(extract, T.U32, value, from, lds.u32(bytes * 8));
+      }
+      parts.push(body.select(T.U32, piece.good, value, lds.u32(0)));
+    }
+    body.returnValue(parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, type, parts));
+  });
+}
+
+/** Id of the function that stores: `(address[, active], value)`. */
+export function ldsStoreFunction(functions: RuntimeFunctions, dwords: number, form: LdsForm): number {
+  const type = valueType(form.bytes, false);
+  return functions.get(formName("ldsStore", form), T.Void, parameters(form, type), (body) => {
+    const lds = new LdsBody(functions, body, dwords, form);
+    const { bytes } = form;
+    const value = body.parameters[form.predicated ? 2 : 1];
+    for (let k = 0; k * 4 < bytes; k++) {
+      const part = bytes <= 4 ? value : body.extract(T.U32, value, k);
+      const piece = lds.piece(k);
+      body.when(piece.good, () => {
+        if (form.aligned && bytes >= 4) {
+          body.words.put3(Code.Store, lds.pointer(piece.index), part);
+          return;
+        }
+        const masked = () => storeMasked(lds, piece.index, part, Math.min(bytes, 4));
+        if (bytes < 4) return masked();
+        const low = body.op2(Code.BitwiseAnd, T.U32, lds.address, lds.u32(3));
+        const whole = body.op2(Code.IEqual, T.Bool, low, lds.u32(0));
+        body.choose(T.Void, whole, () => {
+          body.words.put3(Code.Store, lds.pointer(piece.index), part);
+          return 0;
+        }, () => {
+          masked();
+          return 0;
+        });
+      });
+    }
+    body.return();
+  });
+}
+
+/** Writes 1, 2 or 4 bytes that need not fill dwords. The other bytes belong to other lanes, so the dwords are changed atomically. */
+function storeMasked(lds: LdsBody, index: number, value: number, bytes: number): void {
+  const { body } = lds;
+  const { module } = body;
+  const shift = lds.shift();
+  const field = bytes === 4 ? 0xffffffff : bytes === 2 ? 0xffff : 0xff;
+  const place = (word: number) => body.op2(Code.ShiftLeftLogical, T.U64, body.op1(Code.UConvert, T.U64, word), shift);
+  const mask = place(lds.u32(field));
+  const bits = place(bytes === 4 ? value : body.op2(Code.BitwiseAnd, T.U32, value, lds.u32(field)));
+  const scope = module.u32(Scope.Workgroup), relaxed = module.u32(Semantics.None);
+  const change = (at: number, clear: number, set: number) => {
+    const pointer = lds.pointer(at);
+    body.ops(Code.AtomicAnd, T.U32, [pointer, scope, relaxed, body.op1(Code.Not, T.U32, clear)]);
+    body.ops(Code.AtomicOr, T.U32, [pointer, scope, relaxed, set]);
+  };
+  change(index, body.op1(Code.UConvert, T.U32, mask), body.op1(Code.UConvert, T.U32, bits));
+  if (bytes === 1 || lds.form.aligned) return; // never crosses
+  const high = (wide: number) =>
+    body.op1(Code.UConvert, T.U32, body.op2(Code.ShiftRightLogical, T.U64, wide, lds.u32(32)));
+  const highMask = high(mask);
+  body.when(body.op2(Code.INotEqual, T.Bool, highMask, lds.u32(0)), () => {
+    change(body.op2(Code.IAdd, T.U32, index, lds.u32(1)), highMask, high(bits));
+  });
+}
+
+/** What tells LDS atomics apart. `alignment`: what the address must be a multiple of and is not known to be; 1 = nothing to check. */
+export interface LdsAtomicForm {
+  predicated: boolean;
+  alignment: number;
+}
+
+/**
+ * Id of the function that does a 32-bit atomic operation: `(address, info[, active], data[, compare]) -> old`. `info` is an accessInfo word, for the
+ * fault of an unaligned address. An operation out of range gives 0.
+ */
+export function ldsAtomicFunction(
+  functions: RuntimeFunctions,
+  dwords: number,
+  kind: number,
+  { predicated, alignment }: LdsAtomicForm,
+): number {
+  const compares = kind === AtomicKind.CmpSwap;
+  const types = [T.U32, T.U32, ...(predicated ? [T.Bool] : []), T.U32, ...(compares ? [T.U32] : [])];
+  return functions.get(`ldsAtomic${kind}.${alignment}${predicated ? "p" : ""}`, T.U32, types, (body) => {
+    const { module } = body;
+    const [address, info] = body.parameters;
+    const array = ldsArray(functions, dwords);
+    const index = body.op2(Code.ShiftRightLogical, T.U32, address, module.u32(2));
+    const active = body.parameters[2];
+    const inRange = body.op2(Code.ULessThan, T.Bool, index, module.u32(dwords));
+    let good = predicated ? body.op2(Code.LogicalAnd, T.Bool, active, inRange) : inRange;
+    if (alignment > 1) {
+      const low = body.op2(Code.BitwiseAnd, T.U32, address, module.u32(alignment - 1));
+      const loose = body.op2(Code.INotEqual, T.Bool, low, module.u32(0));
+      body.when(predicated ? body.op2(Code.LogicalAnd, T.Bool, active, loose) : loose, () => {
+        const wide = body.op1(Code.UConvert, T.U64, address);
+        body.call(recordFault(functions), T.Void, [wide, info, module.u32(FaultReason.Unaligned)]);
+      });
+      good = body.op2(Code.LogicalAnd, T.Bool, good, body.op1(Code.LogicalNot, T.Bool, loose));
+    }
+    const old = body.choose(T.U32, good, () => {
+      const pointer = body.element(Storage.Workgroup, T.U32, array, index);
+      const data = body.parameters.slice(predicated ? 3 : 2);
+      return writeAtomic(body, kind, T.U32, pointer, Scope.Workgroup, data);
+    }, () => module.u32(0));
+    body.returnValue(old);
+  });
+}
+
+function parameters(form: LdsForm, ...data: T[]): T[] {
+  return [T.U32, ...(form.predicated ? [T.Bool] : []), ...data];
+}
