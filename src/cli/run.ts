@@ -44,7 +44,8 @@ async function run(context: CommandContext) {
       ["device", `${device.name} (${type}, Vulkan ${apiVersion})`],
       ...reportRows(result),
     ];
-    const picture = run.frame();
+    // A program that stopped halfway has no picture worth keeping: somebody would take it for the result.
+    const picture = result.outcome === "failed" ? undefined : run.frame();
     const frame = picture && await saveFrame(picture, program.name, optionText(context, "frames"));
     if (frame) {
       rows.push(["picture", `${frame.width} x ${frame.height}${frame.file === undefined ? "" : `, ${frame.file}`}`]);

@@ -1,0 +1,61 @@
+import { assert, assertEquals } from "@std/assert";
+import { vulkanTest } from "../support/vulkan.ts";
+import { anyagc, projectFile } from "./support.ts";
+
+const PROGRAM = projectFile("shaders/julia/program.json");
+
+/** Section of docs/cli-json.md about a schema. */
+function section(schema: string): string {
+  const text = Deno.readTextFileSync(projectFile("docs/cli-json.md"));
+  const start = text.indexOf(`## ${schema}\n`);
+  assert(start >= 0, `docs/cli-json.md has no section ${schema}`);
+  const end = text.indexOf("\n## ", start + 1);
+  return text.slice(start, end < 0 ? undefined : end);
+}
+
+function documented(schema: string, name: string, keys: readonly string[], register = Deno.test, ...args: string[]) {
+  register(`${name} --json is one object of schema ${schema} with the keys that docs/cli-json.md tells`, async () => {
+    const { text } = await anyagc(...args, "--json");
+    const data = JSON.parse(text);
+    assertEquals(data.schema, schema);
+    const about = section(schema);
+    for (const key of Object.keys(data)) {
+      if (key !== "schema") assert(about.includes(`\`${key}\``), `${schema}: ${key} is not documented`);
+    }
+    for (const key of keys) assert(key in data, `${schema}: ${key} is missing`);
+  });
+}
+
+documented("anyagc.version/1", "--version", ["name", "version", "kind", "deno", "target"], Deno.test, "--version");
+documented("anyagc.error/1", "a wrong command line", ["error"], Deno.test, "rnu");
+documented("anyagc.disasm/1", "disasm", ["file", "kind", "submissions", "shaders"], Deno.test, "disasm", PROGRAM);
+documented("anyagc.doctor/1", "doctor", ["ok", "version", "checks", "devices"], vulkanTest, "doctor");
+documented(
+  "anyagc.run/1",
+  "run",
+  ["program", "device", "outcome", "differences", "queues", "programs", "labels", "waits", "timings", "frame"],
+  vulkanTest,
+  "run",
+  PROGRAM,
+);
+for (const more of [[], ["--dump", "final"], ["--dump", "list"]]) {
+  documented(
+    "anyagc.recompile/1",
+    ["recompile", ...more].join(" "),
+    ["file"],
+    Deno.test,
+    "recompile",
+    PROGRAM,
+    "--device",
+    "generic",
+    ...more,
+  );
+}
+
+Deno.test("an error's place is data", async () => {
+  const { code, text } = await anyagc("disasm", projectFile("LICENSE"), "--json");
+  assertEquals(code, 2);
+  const { error } = JSON.parse(text);
+  assertEquals(error.place.file, projectFile("LICENSE"));
+  assertEquals(typeof error.code, "string");
+});
