@@ -35,6 +35,23 @@ export class EvalMemory {
     return copy;
   }
 
+  /** A memory with the same windows and contents, for itself. */
+  copy(): EvalMemory {
+    const result = new EvalMemory();
+    for (const { base, bytes } of this.windows) result.map(base, bytes.slice());
+    return result;
+  }
+
+  /** Takes over the contents of another memory's windows. */
+  take(other: EvalMemory): void {
+    for (const { base, bytes } of this.windows) bytes.set(other.at(base, bytes.length)!);
+  }
+
+  /** All bytes, window after window. */
+  contents(): [bigint, number[]][] {
+    return this.windows.map(({ base, bytes }) => [base, [...bytes]]);
+  }
+
   /** Bytes at an address, or undefined when any of them is unmapped. */
   at(address: bigint, bytes: number): Uint8Array | undefined {
     for (const window of this.windows) {

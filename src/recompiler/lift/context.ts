@@ -2,7 +2,7 @@ import { Instruction, Operand } from "../../rdna/instruction.ts";
 import { Ir } from "../ir/ir.ts";
 import { InputKind, Op, Type } from "../ir/ops.ts";
 import type { RecompileRequest } from "../request.ts";
-import { FloatFacts } from "./float_facts.ts";
+import { FloatFacts } from "../ir/float_facts.ts";
 import { FloatModes } from "./float_modes.ts";
 import { refuse } from "./refusal.ts";
 import { ScopedCache } from "./scoped_cache.ts";

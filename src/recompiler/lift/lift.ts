@@ -31,8 +31,10 @@ export function lift(cfg: Cfg, tree: Tree, request: RecompileRequest): Ir {
 interface IfFrame {
   readonly kind: "if";
   readonly mark: number;
+  /** What the first arm changed, once it is done. */
   thenChanges: SlotChanges | null;
-  thenDead: boolean;
+  /** An arm never reaches the end: the If is closed behind it, and the other arm follows outside. */
+  readonly form: "both" | "then leaves" | "else leaves";
 }
 
 interface LoopFrame {
@@ -54,11 +56,14 @@ class TreeWalk {
   private readonly frames: (IfFrame | LoopFrame)[] = [];
   /** Written slots by Loop token. */
   private readonly written = new Map<number, Uint8Array>();
+  /** By If token: bit 0 the then arm never reaches its end, bit 1 the else arm. */
+  private readonly leaves: Uint8Array;
   /** Whether the current position cannot be reached. */
   private dead = false;
 
   constructor(private readonly cfg: Cfg, private readonly tree: Tree, private readonly request: RecompileRequest) {
     this.refusals = new RefusalList(request);
+    this.leaves = findLeavingArms(tree);
     this.l = new Lifter(request, tree.guardCount);
     this.ir = this.l.ir;
   }
@@ -72,13 +77,13 @@ class TreeWalk {
           if (!this.dead) this.block(tree.a[t]);
           break;
         case Token.If:
-          this.openIf(t);
+          t = this.openIf(t);
           break;
         case Token.Else:
-          this.elseArm();
+          t = this.endThenArm(t);
           break;
         case Token.EndIf:
-          this.closeIf();
+          t = this.endLastArm(t);
           break;
         case Token.Loop:
           this.openLoop(t);
@@ -149,13 +154,18 @@ class TreeWalk {
     ir.currentPc = cfg.terminatorPc[block];
   }
 
-  private openIf(t: number): void {
+  /** The token handlers return the last token that is done: the else arm may come first. */
+  private openIf(t: number): number {
     const { tree, l, ir } = this;
     const kind = tree.b[t];
-    const condition = this.condition(kind, tree.a[t]);
+    const leaving = this.leaves[t];
+    const form = leaving & 1 ? "then leaves" : leaving & 2 ? "else leaves" : "both";
+    let condition = this.condition(kind, tree.a[t]);
+    if (form === "else leaves") condition = l.not(condition);
     ir.emit(Op.If, condition, this.ifKind(kind, condition));
-    this.frames.push({ kind: "if", mark: l.state.mark(), thenChanges: null, thenDead: false });
+    this.frames.push({ kind: "if", mark: l.state.mark(), thenChanges: null, form });
     l.scoped.open();
+    return form === "else leaves" ? tree.match[t] : t;
   }
 
   private condition(kind: number, guard: number): number {
@@ -188,38 +198,60 @@ class TreeWalk {
     return ir.op[condition] === Op.Any ? IfKind.Wave : IfKind.Scalar;
   }
 
-  private elseArm(): void {
-    const { l } = this;
+  private endThenArm(t: number): number {
+    const { l, ir, tree } = this;
     const frame = this.frames.at(-1) as IfFrame;
-    frame.thenChanges = l.state.collect(frame.mark);
-    frame.thenDead = this.dead;
-    this.dead = false;
+    if (frame.form === "else leaves") {
+      // Both arms are done: the else arm came first.
+      this.frames.pop();
+      return tree.match[t];
+    }
+    const changes = l.state.collect(frame.mark);
     l.scoped.close();
-    this.ir.emit(Op.Else);
+    if (frame.form === "then leaves") {
+      this.dead = false;
+      ir.emit(Op.EndIf);
+      return t;
+    }
+    frame.thenChanges = changes;
+    ir.emit(Op.Else);
     l.scoped.open();
+    return t;
   }
 
-  private closeIf(): void {
-    const { l, ir } = this;
-    const frame = this.frames.pop() as IfFrame;
-    const last = l.state.collect(frame.mark);
-    const hasElse = frame.thenChanges !== null;
-    const thenChanges = frame.thenChanges ?? last;
-    const elseChanges = hasElse ? last : NO_CHANGES;
-    const thenDead = hasElse ? frame.thenDead : this.dead;
-    const elseDead = hasElse ? this.dead : false;
-    this.dead = thenDead && elseDead;
-    if (thenDead || elseDead) {
+  private endLastArm(t: number): number {
+    const { l, ir, tree } = this;
+    const frame = this.frames.at(-1) as IfFrame;
+    const start = tree.match[t];
+    const hasElse = tree.token[tree.match[start]] === Token.Else;
+    if (frame.form === "then leaves" && hasElse) {
+      this.frames.pop();
+      return t;
+    }
+    if (frame.form !== "both") {
+      l.state.collect(frame.mark);
       l.scoped.close();
       ir.emit(Op.EndIf);
-      const survivor = thenDead ? elseChanges : thenChanges;
-      if (!this.dead) survivor.slots.forEach((slot, k) => l.state.set(slot, survivor.values[k]));
-      return;
+      this.dead = false;
+      if (frame.form === "else leaves") return start;
+      this.frames.pop();
+      return t;
     }
-    // Casts to a common type belong to the arm that is still open.
-    const joins = joinChanges(thenChanges, elseChanges, l.state.values);
+    this.frames.pop();
+    this.join(frame, l.state.collect(frame.mark));
+    return t;
+  }
+
+  /** Phis for what the arms left different. */
+  private join(frame: IfFrame, last: SlotChanges): void {
+    const { l, ir } = this;
+    const hasElse = frame.thenChanges !== null;
+    const joins = hasElse
+      ? joinChanges(frame.thenChanges!, last, l.state.values)
+      : joinChanges(last, NO_CHANGES, l.state.values);
     for (const join of joins) {
       if (isBoolSlot(join.slot) || isFlagSlot(join.slot)) continue;
+      // Casts to a common type belong to the arm that is still open.
       if (hasElse) join.elseValue = l.asLike(join.elseValue, ir.type[join.thenValue] as Type);
       else join.thenValue = l.asLike(join.thenValue, ir.type[join.elseValue] as Type);
     }
@@ -327,6 +359,41 @@ class TreeWalk {
     const { ir } = this;
     return ir.append(op, type, ir.pooled(edges.map((edge) => edge[k])), edges.length);
   }
+}
+
+/** By If token: which arms end in a Break, a Continue or an endless loop whatever happens in them (bit 0 then, bit 1 else). */
+function findLeavingArms(tree: Tree): Uint8Array {
+  const leaves = new Uint8Array(tree.length);
+  let dead = false;
+  for (let t = 0; t < tree.length; t++) {
+    switch (tree.token[t]) {
+      case Token.Break:
+      case Token.Continue:
+        dead = true;
+        break;
+      case Token.Else: {
+        if (dead) leaves[openOf(tree, t)] |= 1;
+        dead = false;
+        break;
+      }
+      case Token.EndIf: {
+        const start = tree.match[t];
+        const hasElse = tree.token[tree.match[start]] === Token.Else;
+        if (dead) leaves[start] |= hasElse ? 2 : 1;
+        dead = leaves[start] === 3;
+        break;
+      }
+      case Token.EndLoop:
+        dead = tree.a[tree.match[t]] === 0;
+        break;
+    }
+  }
+  return leaves;
+}
+
+/** The If of an Else. */
+function openOf(tree: Tree, elseToken: number): number {
+  return tree.match[tree.match[elseToken]];
 }
 
 const NO_CHANGES: SlotChanges = { slots: [], values: [] };

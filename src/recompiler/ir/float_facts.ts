@@ -1,5 +1,5 @@
-import type { Ir } from "../ir/ir.ts";
-import { Op, Type } from "../ir/ops.ts";
+import type { Ir } from "./ir.ts";
+import { Op, Type } from "./ops.ts";
 
 /** Bits of what is known of a float value. */
 const NEVER_DENORMAL = 1, NEVER_SIGNALLING = 2;
@@ -8,7 +8,7 @@ const UNKNOWN_GRID = -149;
 const MAX_GRID = 127;
 
 /**
- * What the lift can prove of F32 values by looking at how they are made: whether a value may be denormal (where MODE flushes and the device does
+ * What can be proven of F32 values by looking at how they are made: whether a value may be denormal (where MODE flushes and the device does
  * not, those and only those need a FlushDenorm), and whether it may be a signalling NaN (IEEE mode treats those apart).
  *
  * The means is the value's _grid_: the largest known g such that every finite value it can take is a multiple of 2^g. Sums keep the smaller grid,
