@@ -257,49 +257,74 @@ class TreeWalk {
     }
     l.scoped.close();
     ir.emit(Op.EndIf);
-    for (const { slot, thenValue, elseValue } of joins) l.state.set(slot, this.joined(slot, thenValue, elseValue));
+    // Registers with the same values share a phi: copies, and the halves of a mask, which then stay one Bool.
+    const made = new Map<number, number>();
+    for (const { slot, thenValue, elseValue } of joins) {
+      l.state.set(slot, this.joined(slot, thenValue, elseValue, made));
+    }
   }
 
-  private joined(slot: number, a: number, b: number): number {
+  private joined(slot: number, a: number, b: number, made: Map<number, number>): number {
     if (a === b) return a;
     if (isFlagSlot(slot)) return a & b;
     if (isShadowSlot(slot) && (a === 0 || b === 0)) return 0;
-    return this.ir.append(Op.Phi, this.ir.type[a] as Type, a, b);
+    const key = a * 2 ** 26 + b;
+    let phi = made.get(key);
+    if (phi === undefined) made.set(key, phi = this.ir.append(Op.Phi, this.ir.type[a] as Type, a, b));
+    return phi;
   }
 
   private openLoop(t: number): void {
     const { l, ir } = this;
     const allowed = this.written.get(t)!;
+    const initial = this.initialValues(allowed);
     ir.emit(Op.Loop);
-    const mark = l.state.mark();
     const frame: LoopFrame = {
       kind: "loop",
-      mark,
+      mark: l.state.mark(),
       outerAllowed: l.state.allowed,
-      slots: [],
+      slots: initial.map(({ slot }) => slot),
       phis: [],
       breaks: [],
       continues: [],
     };
     l.state.allowed = allowed;
-    for (let slot = 0; slot < allowed.length; slot++) {
-      if (allowed[slot] === 0) continue;
-      const initial = l.state.values[slot];
-      frame.slots.push(slot);
+    for (const { slot, value, sharesPrevious } of initial) {
+      let phi = 0;
       if (isFlagSlot(slot)) {
-        frame.phis.push(0);
         // What the body leaves is not known yet. EXEC is an exception, see `edge`.
         const isExec = slot === Slot.Clean0 + Operand.Exec || slot === Slot.Clean0 + Operand.ExecHi;
-        l.state.set(slot, isExec || !l.partialWave ? initial : 0);
-      } else if (isShadowSlot(slot) && initial === 0) frame.phis.push(0);
-      else {
-        const phi = ir.append(Op.LoopPhi, ir.type[initial] as Type, initial);
-        frame.phis.push(phi);
+        l.state.set(slot, isExec || !l.partialWave ? value : 0);
+      } else if (value !== 0) {
+        phi = sharesPrevious ? frame.phis[frame.phis.length - 1] : ir.append(Op.LoopPhi, ir.type[value] as Type, value);
         l.state.set(slot, phi);
       }
+      frame.phis.push(phi);
     }
     this.frames.push(frame);
     l.scoped.open();
+  }
+
+  /**
+   * Values before a loop of what it may write. The shadows of a pair that the loop may write become one Bool, where both have one: each lane has
+   * its bit in one half only.
+   */
+  private initialValues(allowed: Uint8Array): { slot: number; value: number; sharesPrevious: boolean }[] {
+    const { l } = this;
+    const list: { slot: number; value: number; sharesPrevious: boolean }[] = [];
+    for (let slot = 0; slot < allowed.length; slot++) {
+      if (allowed[slot] === 0) continue;
+      const value = l.state.values[slot];
+      list.push({ slot, value, sharesPrevious: false });
+      if (!isShadowSlot(slot) || !l.wave64 || slot % 2 !== 0 || allowed[slot + 1] === 0) continue;
+      const high = l.state.values[slot + 1];
+      if (value === 0 || high === 0) continue;
+      const mask = l.ofHalves(value, high);
+      list[list.length - 1].value = mask;
+      list.push({ slot: slot + 1, value: mask, sharesPrevious: true });
+      slot++;
+    }
+    return list;
   }
 
   private leave(isBreak: boolean): void {
@@ -323,7 +348,11 @@ class TreeWalk {
           this.refusals.add(l.instruction, "in a loop, EXEC switches on lanes that the workgroup does not have");
         }
       } else if (isShadowSlot(slot)) {
-        if (value === 0 && phi !== 0) value = l.shadowOrBit(slot - Slot.Shadow0);
+        if (phi !== 0 && k > 0 && frame.phis[k - 1] === phi) value = values[k - 1];
+        else if (phi !== 0) {
+          value = l.shadowOrBit(slot - Slot.Shadow0);
+          if (frame.phis[k + 1] === phi) value = l.ofHalves(value, l.shadowOrBit(slot + 1 - Slot.Shadow0));
+        }
       } else if (!isBoolSlot(slot)) value = l.asLike(value, ir.type[phi] as Type);
       values[k] = value;
     });
@@ -337,7 +366,7 @@ class TreeWalk {
     l.scoped.close();
     ir.emit(Op.LoopCont);
     frame.phis.forEach((phi, k) => {
-      if (phi === 0) return;
+      if (phi === 0 || (k > 0 && frame.phis[k - 1] === phi)) return;
       ir.b[phi] = frame.continues.length === 0
         ? ir.a[phi]
         : this.edgePhi(Op.ContPhi, ir.type[phi] as Type, frame.continues, k);
@@ -350,6 +379,9 @@ class TreeWalk {
     frame.slots.forEach((slot, k) => {
       if (isFlagSlot(slot)) return l.state.set(slot, frame.breaks.every((edge) => edge[k] === 1) ? 1 : 0);
       if (isShadowSlot(slot) && frame.breaks.some((edge) => edge[k] === 0)) return l.state.set(slot, 0);
+      if (k > 0 && frame.breaks.every((edge) => edge[k] === edge[k - 1])) {
+        return l.state.set(slot, l.state.values[frame.slots[k - 1]]);
+      }
       const type = ir.type[frame.breaks[0][k]] as Type;
       l.state.set(slot, this.edgePhi(Op.BreakPhi, type, frame.breaks, k));
     });
