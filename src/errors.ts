@@ -38,11 +38,14 @@ export class AnyAgcError extends Error {
   readonly code: string;
   /** Where the problem sits. */
   readonly place: ErrorPlace;
+  /** The message without the place. */
+  readonly summary: string;
 
   constructor(code: string, message: string, place: ErrorPlace = {}) {
     super(message + describePlace(place));
     this.code = code;
     this.place = place;
+    this.summary = message;
   }
 
   /** Plain data (JSON-safe) that describes the error completely. */
@@ -94,9 +97,29 @@ export class HostError extends AnyAgcError {
   override readonly exitCode = ExitCode.Host;
 }
 
+/**
+ * A guest's error with more of its place known, and `prefix` before its message; what the error itself knows of the place stays. The original becomes the
+ * cause. Errors of the host and of usage are given back as they are.
+ */
+export function withPlace(error: AnyAgcError, place: ErrorPlace, prefix = ""): AnyAgcError {
+  const Class = error instanceof RefusedError
+    ? RefusedError
+    : error instanceof InvalidInputError
+    ? InvalidInputError
+    : error instanceof GuestFaultError
+    ? GuestFaultError
+    : undefined;
+  if (Class === undefined) return error;
+  const result = new Class(error.code, prefix + error.summary, { ...place, ...error.place });
+  result.cause = error;
+  return result;
+}
+
 /** Formats a number or an address as 0x-prefixed lower-case hexadecimal, padded to `digits`. */
 export function hex(value: number | bigint, digits = 1): string {
-  const text = typeof value === "bigint" ? BigInt.asUintN(64, value).toString(16) : (value >= 0 ? value : value >>> 0).toString(16);
+  const text = typeof value === "bigint"
+    ? BigInt.asUintN(64, value).toString(16)
+    : (value >= 0 ? value : value >>> 0).toString(16);
   return "0x" + text.padStart(digits, "0");
 }
 

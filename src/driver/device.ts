@@ -60,6 +60,7 @@ export class Device {
     let executor: VulkanExecutor | undefined;
     // A device that hangs may still write to the memory: then it is never given back.
     const release = () => {
+      executor?.close();
       if (!executor?.hung) memory.clear();
     };
     let result: RunResult;

@@ -32,10 +32,11 @@ export function launch(request: LaunchRequest): Launch {
       `${shader.name} is a ${shader.stage} shader; the harness launches compute shaders`,
     );
   }
-  const { rsrc1, rsrc2 } = shader;
-  if (rsrc1 === undefined || rsrc2 === undefined) {
+  const { rsrc1 } = shader;
+  if (rsrc1 === undefined || shader.rsrc2 === undefined) {
     throw new RefusedError("harness.resources", `${shader.name} has no PGM_RSRC1 and PGM_RSRC2`);
   }
+  const rsrc2 = withLdsSize(shader, shader.rsrc2);
   const waveSize = waveSizeOf(request),
     workgroupSize = workgroupSizeOf(request),
     gridInThreads = request.gridUnit === "threads";
@@ -107,6 +108,15 @@ export function launch(request: LaunchRequest): Launch {
       notes: [],
     },
   };
+}
+
+/**
+ * LLVM leaves LDS_SIZE (bits 23:15, in units of 512 bytes) open for whoever dispatches: kernels of one code object may be given more LDS than they ask
+ * for (LLVM "User Guide for AMDGPU Backend", compute_pgm_rsrc2, GRANULATED_LDS_SIZE).
+ */
+function withLdsSize({ abi, ldsBytes }: ShaderSource, rsrc2: number): number {
+  if (abi.kind !== "llvm" || (rsrc2 >>> 15 & 0x1FF) !== 0) return rsrc2;
+  return rsrc2 | Math.ceil((ldsBytes ?? 0) / 512) << 15;
 }
 
 function userDataOf(shader: ShaderSource, context: AbiContext): AbiResult {

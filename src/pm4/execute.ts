@@ -1,4 +1,4 @@
-import { AnyAgcError, type ErrorPlace, GuestFaultError, InvalidInputError, RefusedError } from "../errors.ts";
+import { AnyAgcError, type ErrorPlace, InvalidInputError, RefusedError, withPlace } from "../errors.ts";
 import { NOP_OPCODE, nopCode, packetOpcode, packetType, packetWords } from "./header.ts";
 import { packetName } from "./lookup.ts";
 import { NOP_CODES, PACKETS } from "./packets.ts";
@@ -222,16 +222,5 @@ function sameWords(a: Uint32Array, b: Uint32Array): boolean {
 /** An error that tells the packet it comes from: errors of the sink know addresses, but no queue. */
 function located(error: unknown, machine: QueueMachine): unknown {
   if (!(error instanceof AnyAgcError) || error.place.queue !== undefined) return error;
-  const Class = error instanceof RefusedError
-    ? RefusedError
-    : error instanceof InvalidInputError
-    ? InvalidInputError
-    : error instanceof GuestFaultError
-    ? GuestFaultError
-    : undefined;
-  if (Class === undefined) return error;
-  const place = { ...machine.place(), ...error.place };
-  const result = new Class(error.code, `${machine.packetName()}: ${error.message}`, place);
-  result.cause = error;
-  return result;
+  return withPlace(error, machine.place(), `${machine.packetName()}: `);
 }

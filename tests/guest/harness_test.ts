@@ -249,6 +249,24 @@ const LLVM: ShaderSource = {
   },
 };
 
+Deno.test("LDS_SIZE of LLVM code is what the kernel asks for, in units of 512 bytes", () => {
+  const rsrc2 = (ldsBytes: number, value: number) => {
+    const { words } = launch({
+      shader: { ...LLVM, ldsBytes, rsrc2: value },
+      grid: [1, 1, 1],
+      workgroupSize: [64, 1, 1],
+      resources: {
+        0: { kind: "buffer", data: A },
+        1: { kind: "buffer", data: B0 },
+        2: { kind: "value", data: Float32Array.of(1.5) },
+      },
+    }).program.submissions[0];
+    return words[words.indexOf(0x212) + 2];
+  };
+  assertEquals([0, 4, 512, 513, 65536].map((bytes) => rsrc2(bytes, 0x91) - 0x91 >>> 15), [0, 1, 1, 2, 128]);
+  assertEquals(rsrc2(4, 0x91 | 3 << 15), 0x91 | 3 << 15);
+});
+
 Deno.test("LLVM code gets pointers and values in its kernarg segment, and scratch memory for every wave", () => {
   const built = launch({
     shader: LLVM,

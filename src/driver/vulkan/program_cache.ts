@@ -1,4 +1,4 @@
-import { type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
+import { AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError, withPlace } from "../../errors.ts";
 import { GuestMemoryError } from "../../guest/memory/fault.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { Permission } from "../../guest/memory/window.ts";
@@ -92,11 +92,15 @@ export class ProgramCache {
         partialThreads,
         this.#recompilerDevice,
       );
-      artifact = recompileWithDescriptors(request, dispatch.userData, (address) => {
-        settled = true;
-        settle();
-        return memory.readU32(address);
-      });
+      try {
+        artifact = recompileWithDescriptors(request, dispatch.userData, (address) => {
+          settled = true;
+          settle();
+          return memory.readU32(address);
+        });
+      } catch (error) {
+        throw inProgram(error, dispatch);
+      }
     } while (settled && !startsWith(words, snapshot.subarray(0, artifact.codeWords)));
     this.#checkLimits(artifact, dispatch);
     const recompiled = performance.now();
@@ -145,6 +149,13 @@ export class ProgramCache {
       refuse("shared-memory", `${sharedBytes} bytes of workgroup memory`, `${limits.computeSharedMemory}`);
     }
   }
+}
+
+/** An error of the recompiler with the dispatch's place; it knows the program counter at most. */
+function inProgram(error: unknown, { program, place }: ComputeDispatch): unknown {
+  if (!(error instanceof AnyAgcError) || error.place.queue !== undefined) return error;
+  const guestAddress = BigInt.asUintN(64, program.address + BigInt(error.place.pc ?? 0));
+  return withPlace(error, { ...place, guestAddress });
 }
 
 /** The words from an address to the end of its window, at most MAX_CODE_BYTES. */

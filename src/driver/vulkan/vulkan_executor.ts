@@ -150,6 +150,7 @@ export class VulkanExecutor implements ComputeExecutor {
 
   /** Destroys everything, unless the device hangs and may still use it. May be called again. */
   close(): void {
+    if (this.#hung) this.#hung = this.#queue.completed() < this.#queue.submitted;
     if (this.#hung || this.#closed) return;
     this.#closed = true;
     try {

@@ -1,0 +1,79 @@
+/**
+ * Machine code that Mesa's ACO compiled from own shaders (corpus/aco), against the device running the SPIR-V that it was compiled from.
+ */
+import { assertNotEquals } from "@std/assert";
+import { compareWithSpirv, corpusShader, corpusSpirv } from "../support/compare.ts";
+import { floatBits, integerWords } from "../support/inputs.ts";
+import { BACKINGS, corpusDeviceTest } from "../support/run.ts";
+
+const buffer = (data: Uint32Array<ArrayBuffer>) => ({ kind: "buffer" as const, data });
+
+for (const waveSize of [32, 64] as const) {
+  const shader = (name: string) => corpusShader("aco", `${name}.w${waveSize}.comp.json`);
+
+  corpusDeviceTest(
+    `ACO buf, wave${waveSize}: integer and float arithmetic of a push-constant range of a buffer`,
+    "aco",
+    (device) => {
+      const spirv = corpusSpirv("aco", "buf.comp.spv");
+      const words = 64 * 9;
+      // Conversions of integers and products with normal floats: no denormal and no 0 * infinity, whose treatment the code's FLOAT_MODE and the sign of the
+      // host's default NaN would decide, not the program.
+      const factors = [1, -1, 0, -0, 0.5, 3.25, -1e-20, 1e20, 16777217, NaN];
+      for (const [i, f] of factors.entries()) {
+        for (const n of [0, 1, 63, 64, 65, 500, words, words + 64]) {
+          const a = integerWords(words, i * 100 + n);
+          const results = compareWithSpirv(device, {
+            shader: shader("buf"),
+            spirv,
+            grid: [9, 1, 1],
+            resources: { "0.0": buffer(a), "0.1": buffer(new Uint32Array(words).fill(0xdead_beef)) },
+            pushConstants: [n, [7, 0, 0xffff_ffff, 0x10001][i % 4], floatBits(f), 0],
+            backing: BACKINGS[i % 2],
+          });
+          if (n > 0) assertNotEquals(results.get("0.1")![0], 0xdead_beef);
+        }
+      }
+    },
+  );
+
+  corpusDeviceTest(`ACO lds, wave${waveSize}: a reduction in LDS with barriers in a loop`, "aco", (device) => {
+    const spirv = corpusSpirv("aco", "lds.comp.spv");
+    for (const backing of BACKINGS) {
+      const groups = 13;
+      const results = compareWithSpirv(device, {
+        shader: shader("lds"),
+        spirv,
+        grid: [groups, 1, 1],
+        resources: {
+          "0.0": buffer(integerWords(128 * groups, groups)),
+          "0.1": buffer(new Uint32Array(64 + 128 * groups).fill(0xdead_beef)),
+        },
+        backing,
+      });
+      assertNotEquals(results.get("0.1")![groups - 1], 0xdead_beef);
+    }
+  });
+
+  corpusDeviceTest(
+    `ACO loop, wave${waveSize}: a divergent loop with continue and break, and a constant table`,
+    "aco",
+    (device) => {
+      const spirv = corpusSpirv("aco", "loop.comp.spv");
+      for (const [seed, backing] of BACKINGS.entries()) {
+        const groups = 40;
+        const results = compareWithSpirv(device, {
+          shader: shader("loop"),
+          spirv,
+          grid: [groups, 1, 1],
+          resources: {
+            "0.0": buffer(integerWords(64 * groups, seed + 5)),
+            "0.1": buffer(new Uint32Array(64 * groups).fill(0xdead_beef)),
+          },
+          backing,
+        });
+        assertNotEquals(results.get("0.1")![64 * groups - 1], 0xdead_beef);
+      }
+    },
+  );
+}
