@@ -1,6 +1,8 @@
 /** Runs the launcher in this process and collects what it prints. */
 import { launch } from "../../src/cli/launcher.ts";
 import type { Sink } from "../../src/cli/output.ts";
+import { switchFlag } from "../../src/switches.ts";
+import { missingDevice } from "../support/vulkan.ts";
 
 /** A sink that keeps the lines. */
 export class TestSink implements Sink {
@@ -29,4 +31,10 @@ export async function anyagc(
 /** Absolute path of a file of the project. */
 export function projectFile(path: string): string {
   return decodeURIComponent(new URL(`../../${path}`, import.meta.url).pathname);
+}
+
+/** Registers a test whose command opens a Vulkan device itself; ignored without one, unless ANYPS5_REQUIRE_VULKAN is set. */
+export function vulkanTest(name: string, body: () => void | Promise<void>): void {
+  const ignore = missingDevice !== undefined && !switchFlag("ANYPS5_REQUIRE_VULKAN");
+  Deno.test({ name: ignore ? `${name} [ignored: ${missingDevice}]` : name, ignore, fn: body });
 }
