@@ -1,0 +1,83 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { openSpirvTools } from "../../ffi/spirv_tools.ts";
+import { corpusFile, corpusTest } from "../support/corpus.ts";
+import { anyagc, projectFile } from "./support.ts";
+
+const PROGRAM = projectFile("shaders/julia/program.json");
+const GENERIC = ["--device", "generic"];
+
+Deno.test("recompile prints the module as assembly, with a summary", async () => {
+  const { code, lines, text } = await anyagc("recompile", PROGRAM, ...GENERIC);
+  assertEquals(code, 0);
+  assertMatch(lines[0], /^; 0x200000000: \d+ instructions became \d+ words for generic, wave32, 8 x 8 x 1 threads/);
+  assertStringIncludes(text, "OpEntryPoint GLCompute");
+  assertStringIncludes(text, "OpFunctionEnd");
+});
+
+Deno.test("recompile -o writes the module's binary, which is valid and the same as the one that it prints", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".spv" });
+  try {
+    const { code, lines } = await anyagc("recompile", PROGRAM, ...GENERIC, "-o", file);
+    assertEquals([code, lines.length], [0, 1]);
+    const words = new Uint32Array((await Deno.readFile(file)).buffer);
+    assertEquals(words[0], 0x07230203);
+    openSpirvTools().requireValid(words, "the module");
+    const printed = JSON.parse((await anyagc("recompile", PROGRAM, ...GENERIC, "--json")).text);
+    assertEquals(printed.words, words.length);
+    assertEquals(printed.assembly, openSpirvTools().disassemble(words));
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+Deno.test("every pass that --dump list names can be dumped", async () => {
+  const { lines: passes } = await anyagc("recompile", PROGRAM, "--dump", "list");
+  assertEquals(passes.length > 3, true);
+  for (const pass of passes) {
+    const { code, text } = await anyagc("recompile", PROGRAM, ...GENERIC, `--dump=${pass}`);
+    assertEquals(code, 0, pass);
+    assertEquals(text.length > 100, true, pass);
+    assertEquals(text.includes("OpEntryPoint"), false, pass);
+  }
+});
+
+Deno.test("recompile says what is wrong with its options and input", async () => {
+  for (
+    const [args, message] of [
+      [[PROGRAM, "--dump", "simplfy"], /there is no pass simplfy \(did you mean simplify\?\); there is cfg/],
+      [
+        [PROGRAM, "--shader", "0x200000001"],
+        /there is no program 0x200000001 \(did you mean 0x200000000\?\); there is 0x200000000/,
+      ],
+      [[PROGRAM, "--wave", "8"], /--wave is 32 or 64/],
+      [[projectFile("LICENSE")], /no known format/],
+    ] as const
+  ) {
+    const { code, errors } = await anyagc("recompile", ...args);
+    assertEquals(code, 2, errors);
+    assertMatch(errors, message);
+  }
+});
+
+corpusTest("recompile of a compiler's record gives a valid module", "aco", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".spv" });
+  try {
+    const { code, errors } = await anyagc(
+      "recompile",
+      corpusFile("aco", "buf.w32.comp.rdna.bin"),
+      ...GENERIC,
+      "-o",
+      file,
+    );
+    assertEquals([code, errors], [0, ""]);
+    openSpirvTools().requireValid(new Uint32Array((await Deno.readFile(file)).buffer), "the module");
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+corpusTest("recompile of a pixel shader is refused and says so", "openagc", async () => {
+  const { code, errors } = await anyagc("recompile", corpusFile("openagc", "bc1_sample_frag.sb"));
+  assertEquals(code, 1);
+  assertMatch(errors, /pixel shader; only compute/);
+});
