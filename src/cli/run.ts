@@ -49,7 +49,12 @@ async function run(context: CommandContext) {
     const frame = picture && await saveFrame(picture, program.name, optionText(context, "frames"));
     if (frame) {
       rows.push(["picture", `${frame.width} x ${frame.height}${frame.file === undefined ? "" : `, ${frame.file}`}`]);
-    } else if (options.frames !== undefined) rows.push(["picture", "the program names none"]);
+    } else if (options.frames !== undefined) {
+      rows.push([
+        "picture",
+        result.outcome === "failed" ? "none: the program did not finish" : "the program names none",
+      ]);
+    }
     const messages = options.validate ? (await import("../gpu/validation.ts")).collectValidationMessages() : undefined;
     if (messages) rows.push(["validation", messages.length === 0 ? "no messages" : `${messages.length} messages`]);
     out.table(rows.map(([name, text]) => [name, text]), "  ");
