@@ -23,7 +23,7 @@ export class FloatModes {
   constructor(private readonly request: RecompileRequest, private readonly lifter: Lifter) {
     const denormals = (request.floatMode >> 4) & 3;
     const { device } = request;
-    const deviceFlushes = denormals === 0 && device.denormFlush32;
+    const deviceFlushes = denormals === 0 && (device.denormFlush32 || device.flushesDenormals32);
     this.flushesResults32 = (denormals & 2) === 0;
     this.flushInputs32 = (denormals & 1) === 0 && !deviceFlushes;
     this.flushResults32 = (denormals & 2) === 0 && !deviceFlushes;

@@ -61,11 +61,14 @@ export function declareFloatModes(e: Emitter): void {
   if (rounded >= 0 && (floatMode & ROUND_MASK) !== 0) {
     throw e.refuse(rounded, "float-rounding", `FLOAT_MODE ${hex(floatMode)} does not round to nearest even`);
   }
-  if (device.roundRte32) declareMode(e, Capability.RoundingModeRTE, Mode.RoundingModeRTE);
+  const flushesBoth = ((floatMode >> DENORM_SHIFT) & 3) === FLUSH_BOTH;
+  // A device that flushes unasked may stop when told how to round (measured on NVIDIA: RecompilerDevice.flushesDenormals32), and rounds to nearest anyway.
+  const flushesUnasked = flushesBoth && device.flushesDenormals32 && !device.denormFlush32;
+  if (device.roundRte32 && !flushesUnasked) declareMode(e, Capability.RoundingModeRTE, Mode.RoundingModeRTE);
   if (device.signedZeroInfNanPreserve32) {
     declareMode(e, Capability.SignedZeroInfNanPreserve, Mode.SignedZeroInfNanPreserve);
   }
-  if (((floatMode >> DENORM_SHIFT) & 3) === FLUSH_BOTH) {
+  if (flushesBoth) {
     if (device.denormFlush32) declareMode(e, Capability.DenormFlushToZero, Mode.DenormFlushToZero);
     e.flushes = device.denormFlush32 || device.flushesDenormals32;
   } else if (device.denormPreserve32) declareMode(e, Capability.DenormPreserve, Mode.DenormPreserve);
