@@ -12,7 +12,13 @@ function section(schema: string): string {
   return text.slice(start, end < 0 ? undefined : end);
 }
 
-function documented(schema: string, name: string, keys: readonly string[], register = Deno.test, ...args: string[]) {
+function documented(
+  schema: string,
+  name: string,
+  keys: readonly string[],
+  register: (name: string, body: () => Promise<void>) => void,
+  ...args: string[]
+) {
   register(`${name} --json is one object of schema ${schema} with the keys that docs/cli-json.md tells`, async () => {
     const { text } = await anyagc(...args, "--json");
     const data = JSON.parse(text);
