@@ -1,4 +1,4 @@
-import { InvalidInputError } from "../../../src/errors.ts";
+import { InvalidInputError, UsageError } from "../../../src/errors.ts";
 import { HEADER_WORDS, MAGIC } from "./numbers.ts";
 
 /** A SPIR-V module: its words, checked only as far as walking them needs. */
@@ -79,9 +79,21 @@ export class SpirvModule {
   }
 }
 
-/** Reads a file as a module. */
+/**
+ * Reads a file as a module.
+ *
+ * @throws {UsageError} `usage.file` when it cannot be read
+ */
 export function readModule(file: string): SpirvModule {
-  return moduleOf(Deno.readFileSync(file), file);
+  let bytes: Uint8Array;
+  try {
+    bytes = Deno.readFileSync(file);
+  } catch (error) {
+    throw new UsageError("usage.file", `the file cannot be read: ${error instanceof Error ? error.message : error}`, {
+      file,
+    });
+  }
+  return moduleOf(bytes, file);
 }
 
 /** The module in these bytes; a copy is made when they are not aligned. */
