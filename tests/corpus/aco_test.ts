@@ -1,7 +1,8 @@
 /**
  * Machine code that Mesa's ACO compiled from own shaders (corpus/aco), against the device running the SPIR-V that it was compiled from.
  */
-import { assertNotEquals } from "@std/assert";
+import { assertEquals, assertNotEquals } from "@std/assert";
+import { RefusedError } from "../../src/errors.ts";
 import { compareWithSpirv, corpusShader, corpusSpirv } from "../support/compare.ts";
 import { floatBits, integerWords } from "../support/inputs.ts";
 import { BACKINGS, corpusDeviceTest } from "../support/run.ts";
@@ -73,6 +74,27 @@ for (const waveSize of [32, 64] as const) {
           backing,
         });
         assertNotEquals(results.get("0.1")![64 * groups - 1], 0xdead_beef);
+      }
+    },
+  );
+
+  corpusDeviceTest(
+    `ACO atomics, wave${waveSize}: exact, or refused as long as something that it needs is`,
+    "aco",
+    (device) => {
+      const spirv = corpusSpirv("aco", "atomics.comp.spv");
+      const groups = 9;
+      const before = Uint32Array.of(5, 6, 7, 8, 9, 0xffff_ffff, 11, 12);
+      try {
+        const results = compareWithSpirv(device, {
+          shader: shader("atomics"),
+          spirv,
+          grid: [groups, 1, 1],
+          resources: { "0.0": buffer(integerWords(64 * groups, 8)), "0.1": buffer(before) },
+        });
+        assertEquals(results.get("0.1")![0], before[0] + 64 * groups);
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error;
       }
     },
   );

@@ -205,6 +205,20 @@ guestTest(
   },
 );
 
+guestTest("a fault behind hundreds of dispatches names its dispatch, in whichever batch it was", (device, backing) => {
+  for (const failing of [0, 63, 64, 150, 255, 256, 299]) {
+    const guest = new GuestProgram("many"), step = guest.code(STEP), data = guest.buffer(new Uint32Array(64));
+    const packets = Array.from({ length: 300 }, (_, i) => [
+      ...computeState({ code: step, userData: [...words64(i === failing ? HOLE : data.address), 1] }),
+      ...dispatchDirect([1, 1, 1]),
+    ]);
+    guest.submit(0, ...packets);
+    using run = runGuest(device, guest.program, backing);
+    assertEquals(run.result.error?.code, "driver.memory-fault");
+    assertEquals(run.result.error?.place.fileOffset, 4 * (packets.slice(0, failing + 1).flat().length - 5));
+  }
+});
+
 guestTest("a fault that comes before a refusal in the stream is the error", (device, backing) => {
   const guest = new GuestProgram("fault and refusal");
   const copy = guest.code(COPY), endless = guest.code(Uint32Array.of(0xbf900001, 0xbf810000));

@@ -43,3 +43,39 @@ export function integerWords(count: number, seed: number): Uint32Array<ArrayBuff
 export function floatBits(value: number): number {
   return new Uint32Array(Float32Array.of(value).buffer)[0];
 }
+
+/** Finite f32 values at the edges: zeros, denormals, the smallest and largest normals, powers of two and their neighbours. */
+const FLOAT_EDGES = [
+  0x0000_0000,
+  0x8000_0000,
+  0x0000_0001,
+  0x8000_0001,
+  0x0040_0000,
+  0x007f_ffff,
+  0x807f_ffff,
+  0x0080_0000,
+  0x8080_0000,
+  0x0080_0001,
+  0x3f7f_ffff,
+  0x3f80_0000,
+  0x3f80_0001,
+  0xbf80_0000,
+  0x4b00_0000,
+  0x4b7f_ffff,
+  0x7e7f_ffff,
+  0xfe7f_ffff,
+];
+
+/**
+ * `count` words that are finite f32 values: the edges, then random ones, most of them of moderate size. No NaN and no infinity: the sign of the NaN that an
+ * operation makes from infinities is the host's own (x86 makes negative ones), so that they belong into tests with expectations of their own.
+ */
+export function floatWords(count: number, seed: number): Uint32Array<ArrayBuffer> {
+  const random = new Random(seed);
+  const value = () => {
+    const sign = random.u32() & 0x8000_0000, fraction = random.u32() & 0x7f_ffff;
+    const exponent = random.chance(0.1) ? random.below(254) : 107 + random.below(40);
+    return (sign | exponent << 23 | fraction) >>> 0;
+  };
+  return Uint32Array.from({ length: count }, (_, i) => FLOAT_EDGES[i] ?? value());
+}
