@@ -161,6 +161,14 @@ const ROWS = [
   row("CvtF2H", U32, "v"), // to f16 bits, round to nearest even
   row("CvtF2HRtz", U32, "v"),
   row("CvtH2F", F32, "v"), // f16 bits in the low half
+  row("FAddOdd", F32, "vv"), // a + b rounded to odd: an inexact sum has its last bit set, so that a later rounding to fewer bits is the only one
+  row("FFmaScaled", F32, "vvvv"), // (a * b + c) * 2^d rounded once; d is U32 as a signed number, -64, 0 or 64
+
+  // --- f16, bits in the halves of U32. c: 1 = the low halves, and the upper half of the result means nothing; 2 = both halves. Denormals count. ---
+  row("HAdd", U32, "vvi", { commutes: true }),
+  row("HMul", U32, "vvi", { commutes: true }),
+  row("HFma", U32, "vvvi", { commutes: true }), // rounded once
+  row("BitInsert", U32, "vvii"), // a with d bits from bit c on replaced by the low bits of b
 
   // --- 64-bit ---
   row("Pack64", U64, "vv"), // low, high
@@ -176,6 +184,29 @@ const ROWS = [
   row("Sar64", U64, "vv"),
   row("BitcastF64", F64, "v"),
   row("BitcastU64", U64, "v"),
+
+  // --- f64. Rounded to nearest even; denormals count. ---
+  row("FAdd64", F64, "vv", { commutes: true }),
+  row("FMul64", F64, "vv", { commutes: true }),
+  row("FFma64", F64, "vvv", { commutes: true }),
+  row("FFmaScaled64", F64, "vvvv"), // (a * b + c) * 2^d rounded once; d is U32 as a signed number, -128, 0 or 128
+  row("FMin64", F64, "vv"), // as FMin
+  row("FMax64", F64, "vv"),
+  row("FNeg64", F64, "v"),
+  row("FAbs64", F64, "v"),
+  row("FFloor64", F64, "v"),
+  row("FCeil64", F64, "v"),
+  row("FTrunc64", F64, "v"),
+  row("FRndne64", F64, "v"),
+  row("FRcp64", F64, "v"),
+  row("FRsq64", F64, "v"),
+  row("FSqrt64", F64, "v"),
+  row("CvtF2D", F64, "v"), // F32 to F64
+  row("CvtD2F", F32, "v"), // F64 to F32, to nearest even
+  row("CvtU2D", F64, "v"),
+  row("CvtS2D", F64, "v"),
+  row("CvtD2U", U32, "v"), // toward zero, clamped, NaN gives 0
+  row("CvtD2S", U32, "v"),
 
   // --- vectors of U32 ---
   row("Vec", "-", "vvvv"), // V2 uses a, b; V3 a, b, c

@@ -5,6 +5,7 @@ import { ARITHMETIC } from "./arithmetic.ts";
 import { Decoration } from "./codes.ts";
 import { Emitter, type Handler, type HandlerTable } from "./emitter.ts";
 import { isExchange, planExchanges } from "./exchange_plan.ts";
+import { DOUBLE } from "./double.ts";
 import { declareFloatModes, FLOAT } from "./float.ts";
 import { gatherFacts } from "./facts.ts";
 import { threads, writePrologue } from "./inputs.ts";
@@ -24,7 +25,7 @@ const nothing: Handler = () => {};
 /** Constants, inputs and undefined values get their ids elsewhere (emitter.ts, inputs.ts). */
 const PASSIVE: HandlerTable = { Nop: nothing, Const: nothing, Undef: nothing, Input: nothing };
 
-const TABLE: HandlerTable = { ...PASSIVE, ...STRUCTURE, ...ARITHMETIC, ...FLOAT, ...MEMORY, ...WAVE };
+const TABLE: HandlerTable = { ...PASSIVE, ...STRUCTURE, ...ARITHMETIC, ...FLOAT, ...DOUBLE, ...MEMORY, ...WAVE };
 
 /** Handler of each operation, by its number. */
 const HANDLERS: readonly Handler[] = OPS.map(({ name }) => {
