@@ -31,6 +31,7 @@ export interface ErrorPlace {
  * `place` says where. Errors cross isolates as data: see {@linkcode AnyAgcError.toData}.
  */
 export class AnyAgcError extends Error {
+  /** Name of the class, the same in every isolate. */
   override name = "AnyAgcError";
   /** Process exit code that fits this error. */
   readonly exitCode: number = ExitCode.Guest;
@@ -41,6 +42,7 @@ export class AnyAgcError extends Error {
   /** The message without the place. */
   readonly summary: string;
 
+  /** @param code see {@linkcode AnyAgcError.code} @param message for people; the place is appended @param place what is known of it */
   constructor(code: string, message: string, place: ErrorPlace = {}) {
     super(message + describePlace(place));
     this.code = code;
@@ -63,38 +65,50 @@ export class AnyAgcError extends Error {
 
 /** JSON-safe description of an {@linkcode AnyAgcError}. */
 export interface ErrorData {
+  /** Name of the class. */
   class: string;
+  /** Stable identifier. */
   code: string;
+  /** The line for people. */
   message: string;
+  /** Process exit code that fits. */
   exitCode: number;
+  /** Where the problem sits; the address as hexadecimal text. */
   place: Omit<ErrorPlace, "guestAddress"> & { guestAddress?: string };
 }
 
 /** Something that exists on the console, but that AnyAGC does not execute (yet). Never guessed around: always thrown. */
 export class RefusedError extends AnyAgcError {
+  /** Name of the class. */
   override name = "RefusedError";
 }
 
 /** An input (file, packet stream, shader record, machine code) that is malformed. */
 export class InvalidInputError extends AnyAgcError {
+  /** Name of the class. */
   override name = "InvalidInputError";
 }
 
 /** The guest program did something wrong while it ran: a memory fault, a wait that nothing can satisfy. */
 export class GuestFaultError extends AnyAgcError {
+  /** Name of the class. */
   override name = "GuestFaultError";
 }
 
 /** A file that cannot be read as what it claims to be, or a wrong command line. */
 export class UsageError extends AnyAgcError {
+  /** Name of the class. */
   override name = "UsageError";
-  override readonly exitCode = ExitCode.Usage;
+  /** `ExitCode.Usage`. */
+  override readonly exitCode: number = ExitCode.Usage;
 }
 
 /** The host lacks a library, a device or a device feature; the message says what to install or change. */
 export class HostError extends AnyAgcError {
+  /** Name of the class. */
   override name = "HostError";
-  override readonly exitCode = ExitCode.Host;
+  /** `ExitCode.Host`. */
+  override readonly exitCode: number = ExitCode.Host;
 }
 
 /**
