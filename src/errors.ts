@@ -42,7 +42,13 @@ export class AnyAgcError extends Error {
   /** The message without the place. */
   readonly summary: string;
 
-  /** @param code see {@linkcode AnyAgcError.code} @param message for people; the place is appended @param place what is known of it */
+  /**
+   * Makes the error; the place is appended to the message.
+   *
+   * @param code see {@linkcode AnyAgcError.code}
+   * @param message for people
+   * @param place what is known of it
+   */
   constructor(code: string, message: string, place: ErrorPlace = {}) {
     super(message + describePlace(place));
     this.code = code;
