@@ -4,6 +4,7 @@ import { InputKind, Op, Type } from "../ir/ops.ts";
 import type { RecompileRequest } from "../request.ts";
 import { FloatFacts } from "../ir/float_facts.ts";
 import { FloatModes } from "./float_modes.ts";
+import type { ImageNeed } from "./image_descriptor.ts";
 import { refuse } from "./refusal.ts";
 import { ScopedCache } from "./scoped_cache.ts";
 import { Slot, SlotState } from "./slots.ts";
@@ -73,6 +74,8 @@ export class Lifter {
   private readonly laneBit: number;
   /** Initial values that have no defined contents here: reading them is refused. */
   private readonly poison = new Map<number, string>();
+  /** Image instructions whose descriptors the request lacks. */
+  readonly imageNeeds: ImageNeed[] = [];
   /** The instruction that is being lifted. */
   instruction: Instruction = new Instruction();
 

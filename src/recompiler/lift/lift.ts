@@ -7,9 +7,12 @@ import type { RecompileRequest } from "../request.ts";
 import { Token, type Tree } from "../structurize/tree.ts";
 import { Lifter } from "./context.ts";
 import { HANDLERS } from "./dispatch.ts";
+import { NeedsImageDescriptors } from "./image_descriptor.ts";
 import { Refusal, RefusalList } from "./refusal.ts";
 import { isBoolSlot, isFlagSlot, isShadowSlot, Slot, type SlotChanges } from "./slots.ts";
 import { markWrites } from "./writes.ts";
+
+export { NeedsImageDescriptors };
 
 /**
  * Lifts a structured program to SSA.
@@ -104,6 +107,7 @@ class TreeWalk {
       }
     }
     this.refusals.throwIfAny();
+    if (this.l.imageNeeds.length > 0) throw new NeedsImageDescriptors(this.ir, this.l.imageNeeds);
     return this.ir;
   }
 

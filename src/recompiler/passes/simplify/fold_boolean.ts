@@ -19,6 +19,12 @@ function other(f: Folder, id: number, part: number): number {
   return f.ir.a[id] === part ? f.ir.b[id] : f.ir.a[id];
 }
 
+/** Whether a is, or is a conjunction with, the opposite of b. */
+function excludes(f: Folder, a: number, b: number): boolean {
+  const { ir } = f;
+  return opposite(f, a, b) || (ir.op[a] === Op.LAnd && (opposite(f, ir.a[a], b) || opposite(f, ir.b[a], b)));
+}
+
 /** Rules that hold with the operands either way round. */
 function both(rule: (f: Folder, a: number, b: number) => number): Fold {
   return (f, _op, _type, a, b) => rule(f, a, b) || rule(f, b, a);
@@ -37,6 +43,8 @@ const and = both((f, a, b) => {
     const inner = ir.a[b];
     if (contains(f, inner, Op.LAnd, a)) return f.make(Op.LAnd, Type.Bool, a, f.not(other(f, inner, a))); // a & !(a & x)
     if (contains(f, inner, Op.LOr, a)) return f.bool(false); // a & !(a | x)
+    // a & !(p & q) where a says !p or !q already
+    if (ir.op[inner] === Op.LAnd && (excludes(f, a, ir.a[inner]) || excludes(f, a, ir.b[inner]))) return a;
   }
   return 0;
 });
