@@ -215,7 +215,7 @@ const ROWS = [
   // --- memory. Guest addresses are U64, LDS addresses U32 bytes. `active` is a Bool: an inactive access reads 0 / does nothing and never faults. ---
   row("Load", "-", "vvi"), // address, active, MemoryWidth; U32 for up to 4 bytes (narrow ones extended), V2..V4 beyond
   row("Store", Void, "vvvi", { effect: true }), // address, active, value, MemoryWidth
-  row("Atomic", U32, "vvvi", { effect: true }), // address, active, data (V2 for compare-swap: data, compare), AtomicKind
+  row("Atomic", U32, "vvvi", { effect: true }), // address, active, data (V2 for kinds with two operands: compare-swap has data, compare), AtomicKind
   row("LdsLoad", "-", "vvi"),
   row("LdsStore", Void, "vvvi", { effect: true }),
   row("LdsAtomic", U32, "vvvi", { effect: true }),
@@ -277,7 +277,32 @@ export const AtomicKind = {
   FMin: 13,
   FMax: 14,
   FAdd: 15,
+  /** data - old. */
+  RSub: 16,
+  /** Data V2 (mask, bits): (old & ~mask) | bits. */
+  MaskOr: 17,
+  /** Data V2 (subtrahend, addend): old - subtrahend where that is not negative, else old + addend. */
+  Wrap: 18,
+  /** old - data, 0 where that is negative. */
+  SubClamp: 19,
+  /** Like CmpSwap, equal as floats are: -0 is 0, a NaN is equal to nothing. */
+  FCmpSwap: 20,
   Mask: 0x1f,
-  /** Or-ed in: a 64-bit operation (data V2, compare-swap V4; result V2). */
+  /** Or-ed in: a 64-bit operation (data V2, kinds with two operands V4; result V2). */
   Wide: 0x20,
+  /** Or-ed in to FAdd: denormal operands and results are zeros of their sign. */
+  Flush: 0x40,
 } as const;
+
+/** Whether an atomic kind takes two operands, as a vector of both: what is written, and what it is compared or combined with. */
+export function hasTwoOperands(kind: number): boolean {
+  switch (kind & AtomicKind.Mask) {
+    case AtomicKind.CmpSwap:
+    case AtomicKind.FCmpSwap:
+    case AtomicKind.MaskOr:
+    case AtomicKind.Wrap:
+      return true;
+    default:
+      return false;
+  }
+}
