@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { AnyAgcError } from "../../src/errors.ts";
+import { AnyAgcError, UsageError } from "../../src/errors.ts";
 import { describe, descriptionText } from "./description.ts";
 import { type ComputeBinary, readComputeBinary } from "./radv/cache_data.ts";
 import type { Family } from "./radv/environment.ts";
@@ -45,7 +45,7 @@ export async function compileModule(radv: RadvProcess, request: CompileRequest):
   try {
     reflected = reflectCompute(readModule(request.file), request);
   } catch (error) {
-    if (!(error instanceof AnyAgcError)) throw error;
+    if (!(error instanceof AnyAgcError) || error instanceof UsageError) throw error; // a file that is not there
     return { failed: "refused", reason: error.message };
   }
   const outcome = await radv.compile(jobOf(request, reflected));

@@ -193,7 +193,7 @@ function figures(rows: readonly ModuleRow[], wave: WaveSize, milliseconds: numbe
   const reasons: Record<string, number> = {};
   for (const result of results) {
     if (!("failed" in result)) continue;
-    const reason = `${result.failed}: ${result.reason}`;
+    const reason = `${result.failed}: ${result.reason.replace(/ \(file .*\)$/, "")}`; // the same for every file
     reasons[reason] = (reasons[reason] ?? 0) + 1;
   }
   const good = results.flatMap((result) => "failed" in result ? [] : [result]);

@@ -61,9 +61,18 @@ export class RadvProcess {
     Deno.chmodSync(this.#folder, 0o700);
   }
 
+  /**
+   * Starts the process, which the first job does otherwise.
+   *
+   * @throws {HostError} `host.radv` when RADV has no null device of the family, or is of another version
+   */
+  async start(): Promise<void> {
+    await this.#running();
+  }
+
   /** Compiles one module. Not to be called again before it has settled. */
   async compile(job: CompileJob): Promise<CompileOutcome> {
-    const child = this.#child ??= await this.#start();
+    const child = await this.#running();
     child.errors = "";
     let expired = false;
     const timer = setTimeout(() => {
@@ -103,7 +112,11 @@ export class RadvProcess {
     return this.close();
   }
 
-  async #start(): Promise<Child> {
+  async #running(): Promise<Child> {
+    return this.#child ??= await this.#spawn();
+  }
+
+  async #spawn(): Promise<Child> {
     const process = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--quiet", fileURLToPath(new URL("worker.ts", import.meta.url))],
       clearEnv: true,
