@@ -20,6 +20,14 @@ export interface RecompilerDevice {
   flushesDenormals32: boolean;
   /** GLSL Fma is one fused operation (probed). */
   fusesFma32: boolean;
+  /** The same of f64 (probed; absent: not known, so it is emulated). */
+  fusesFma64?: boolean;
+  /** The same of f16, with denormals (probed). */
+  fusesFma16?: boolean;
+  /** Without execution modes f16 additions and multiplications round to nearest even and keep denormals (probed; absent: not known). */
+  exactHalf?: boolean;
+  /** PackHalf2x16 rounds to nearest even, and it and UnpackHalf2x16 keep denormals (probed; absent: not known). */
+  exactHalfPack?: boolean;
   /** Optional types. */
   int8: boolean;
   int16: boolean;

@@ -30,7 +30,7 @@ const INSTRUCTIONS = {
   FunctionParameter: [55, "tr"],
   FunctionEnd: [56, ""],
   FunctionCall: [57, "trii*"],
-  Variable: [59, "trl"],
+  Variable: [59, "trli*"],
   Load: [61, "tril*"],
   Store: [62, "iil*"],
   AccessChain: [65, "trii*"],
@@ -89,6 +89,7 @@ const INSTRUCTIONS = {
   BitwiseXor: [198, "trii"],
   BitwiseAnd: [199, "trii"],
   Not: [200, "tri"],
+  BitFieldInsert: [201, "triiii"],
   BitFieldSExtract: [202, "triii"],
   BitFieldUExtract: [203, "triii"],
   BitReverse: [204, "tri"],
@@ -151,6 +152,8 @@ export const Glsl = {
   UMax: 41,
   SMax: 42,
   Fma: 50,
+  PackHalf2x16: 58,
+  UnpackHalf2x16: 62,
   FindILsb: 73,
   FindSMsb: 74,
   FindUMsb: 75,
@@ -162,6 +165,7 @@ export const Glsl = {
 /** Capabilities. */
 export const Capability = {
   Shader: 1,
+  Float16: 9,
   Float64: 10,
   Int64: 11,
   Int64Atomics: 12,

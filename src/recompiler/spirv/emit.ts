@@ -8,6 +8,7 @@ import { isExchange, planExchanges } from "./exchange_plan.ts";
 import { DOUBLE } from "./double.ts";
 import { declareFloatModes, FLOAT } from "./float.ts";
 import { gatherFacts } from "./facts.ts";
+import { HALF } from "./half.ts";
 import { threads, writePrologue } from "./inputs.ts";
 import { ldsDwords, MEMORY } from "./memory.ts";
 import { STRUCTURE } from "./structure.ts";
@@ -25,7 +26,7 @@ const nothing: Handler = () => {};
 /** Constants, inputs and undefined values get their ids elsewhere (emitter.ts, inputs.ts). */
 const PASSIVE: HandlerTable = { Nop: nothing, Const: nothing, Undef: nothing, Input: nothing };
 
-const TABLE: HandlerTable = { ...PASSIVE, ...STRUCTURE, ...ARITHMETIC, ...FLOAT, ...DOUBLE, ...MEMORY, ...WAVE };
+const TABLE: HandlerTable = { ...PASSIVE, ...STRUCTURE, ...ARITHMETIC, ...FLOAT, ...DOUBLE, ...HALF, ...MEMORY, ...WAVE };
 
 /** Handler of each operation, by its number. */
 const HANDLERS: readonly Handler[] = OPS.map(({ name }) => {

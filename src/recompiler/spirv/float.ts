@@ -5,6 +5,7 @@ import { Capability, Code, Glsl, Mode } from "./codes.ts";
 import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
 import * as runtime from "./runtime/float.ts";
+import { softFma } from "./runtime/soft_fma.ts";
 import { Use } from "./usage.ts";
 
 /** 32-bit float operations, execution modes, and what must not be contracted. */
@@ -24,6 +25,9 @@ const ROUNDED: readonly number[] = [
   Op.FCos,
   Op.CvtU2F,
   Op.CvtS2F,
+  Op.FAddOdd,
+  Op.FFmaScaled,
+  Op.CvtD2F,
 ];
 
 /** Operations whose denormal operands or results MODE decides about, beside those that round. */
@@ -42,6 +46,7 @@ const EXACT: readonly number[] = [
   Op.FUnordNe,
   Op.FUnordLt,
   Op.FUnordLe,
+  Op.CvtF2D,
 ];
 
 /** Fields of FLOAT_MODE that concern f32 (AMD RDNA2 ISA, "MODE register"). */
@@ -161,7 +166,7 @@ function fma(e: Emitter, i: number): void {
   const operands = [e.use(ir.a[i]), e.use(ir.b[i]), e.use(ir.c[i])];
   if (request.device.fusesFma32) e.ids[i] = body.glsl(Glsl.Fma, T.F32, operands);
   else if (request.device.float64) e.ids[i] = body.call(runtime.fusedMultiplyAdd(e.functions), T.F32, operands);
-  else throw e.refuse(i, "fma", "this device neither fuses f32 multiply-add nor has f64 to emulate it");
+  else e.ids[i] = body.call(softFma(e.functions, false, false), T.F32, operands);
 }
 
 function reciprocal(e: Emitter, i: number): void {
@@ -194,7 +199,5 @@ export const FLOAT: HandlerTable = {
   CvtS2F: unary(Code.ConvertSToF),
   CvtF2U: call1((e) => runtime.toUnsigned(e.functions), T.U32),
   CvtF2S: call1((e) => runtime.toSigned(e.functions), T.U32),
-  CvtF2H: call1((e) => runtime.toHalf(e.functions, false), T.U32),
   CvtF2HRtz: call1((e) => runtime.toHalf(e.functions, true), T.U32),
-  CvtH2F: call1((e) => runtime.fromHalf(e.functions), T.F32),
 };

@@ -36,6 +36,8 @@ export const T = {
   F32x4: 13,
   /** Vector of two U64. */
   U64x2: 14,
+  F16: 15,
+  F16x2: 16,
 } as const;
 /** One of the values of {@linkcode T}; the first nine are those of the IR's `Type`. */
 export type T = typeof T[keyof typeof T];
@@ -53,7 +55,10 @@ const VECTORS: readonly (readonly [T, number] | undefined)[] = [
   [T.F32, 3],
   [T.F32, 4],
   [T.U64, 2],
+  ,
+  [T.F16, 2],
 ];
+const TYPE_COUNT = 17;
 
 /**
  * A SPIR-V module under construction: its sections in the order that the specification demands ("Logical layout of a module"), types and
@@ -69,11 +74,11 @@ export class Module {
   private readonly interfaces: number[] = [];
   private readonly functions: Words[] = [];
   private glslImport = 0;
-  private readonly types = new Int32Array(16);
+  private readonly types = new Int32Array(TYPE_COUNT);
   private readonly pointers = new Map<number, number>();
   private readonly constants = new Map<number, number>();
   private readonly wideConstants = new Map<string, number>();
-  private readonly undefs = new Int32Array(16);
+  private readonly undefs = new Int32Array(TYPE_COUNT);
   private readonly builtIns = new Map<number, number>();
   private readonly functionTypes = new Map<string, number>();
   private readonly pushMembers: { offset: number; type: T }[] = [];
@@ -225,11 +230,12 @@ export class Module {
     return id;
   }
 
-  /** A global variable; returns its id. */
-  variable(storage: number, typeId: number): number {
+  /** A global variable, with a constant to begin with if one is given; returns its id. */
+  variable(storage: number, typeId: number, initial = 0): number {
     const pointer = this.pointerTo(storage, typeId);
     const id = this.bound++;
-    this.globals.put4(Code.Variable, pointer, id, storage);
+    if (initial !== 0) this.globals.put5(Code.Variable, pointer, id, storage, initial);
+    else this.globals.put4(Code.Variable, pointer, id, storage);
     this.interfaces.push(id);
     return id;
   }
@@ -316,6 +322,7 @@ export class Module {
     const vector = VECTORS[type];
     if (type === T.U64) this.capability(Capability.Int64);
     if (type === T.F64) this.capability(Capability.Float64);
+    if (type === T.F16) this.capability(Capability.Float16);
     if (type === T.U8) this.capability(Capability.StorageBuffer8BitAccess);
     if (type === T.U16) this.capability(Capability.StorageBuffer16BitAccess);
     if (vector !== undefined) {
@@ -328,7 +335,7 @@ export class Module {
     if (bits !== undefined) this.globals.put4(Code.TypeInt, id, bits, 0);
     else if (type === T.Void) this.globals.put2(Code.TypeVoid, id);
     else if (type === T.Bool) this.globals.put2(Code.TypeBool, id);
-    else this.globals.put3(Code.TypeFloat, id, type === T.F64 ? 64 : 32);
+    else this.globals.put3(Code.TypeFloat, id, type === T.F64 ? 64 : type === T.F16 ? 16 : 32);
     return id;
   }
 }
