@@ -28,7 +28,7 @@ export const Context = {
   Zero: 64,
   /** 64 bytes that failing or inactive writes write. */
   Sink: 128,
-  /** The window table, sorted by begin, {@linkcode WindowEntry} each. */
+  /** The window table, sorted by begin, {@linkcode WindowEntry} each. There is always room for one entry, which is zero when there is no window. */
   Windows: 192,
 } as const;
 
@@ -63,4 +63,14 @@ export const FaultRecord = {
 } as const;
 
 /** Why an access failed. */
-export const FaultReason = { Unmapped: 1, Permission: 2, Overflow: 3, Unaligned: 4 } as const;
+export const FaultReason = {
+  Unmapped: 1,
+  Permission: 2,
+  Overflow: 3,
+  Unaligned: 4,
+  /**
+   * The guest may do it, the module could not: the access crosses from one window into an adjoining one, or its window is beyond those that the module
+   * looks at (`RecompileRequest.windows`). A refusal, and not the guest's fault.
+   */
+  Elsewhere: 5,
+} as const;

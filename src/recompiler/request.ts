@@ -76,6 +76,16 @@ export interface RecompileRequest {
   partialThreads: boolean;
   device: RecompilerDevice;
   /**
+   * Most windows of the window table that the program may need, 4 when left out. Up to 8 stay in registers, so a smaller number is shorter code; with 1
+   * it is shortest. With more than 8 the table is searched at each access. An access to a later window is refused (FaultReason.Elsewhere).
+   */
+  windows?: number;
+  /**
+   * Loads of 2 to 16 bytes work at any address, as on the console. Otherwise one at an address that is not a multiple of 4 (of 2 for 2 bytes) is refused
+   * (FaultReason.Unaligned): where the alignment is not known when the program is recompiled, every load becomes two.
+   */
+  unalignedLoads?: boolean;
+  /**
    * Image descriptors (T#, 8 words) that the driver resolved for the program's image instructions, by pc. Only the words' class bits decide the
    * output: see `resources` of {@linkcode RecompileFront}.
    */

@@ -75,10 +75,18 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   };
 }
 
+/** 1 for operations that end a block. */
+const ENDS_BLOCK = Uint8Array.from(
+  OPS,
+  ({ name }) => ["If", "Else", "EndIf", "Loop", "Break", "Continue", "LoopCont", "EndLoop"].includes(name) ? 1 : 0,
+);
+
 function emitAll(e: Emitter): void {
-  const { ir } = e;
-  const { op, length } = ir;
-  for (let i = 1; i < length; i++) HANDLERS[op[i]](e, i);
+  const { op, length } = e.ir;
+  for (let i = 1; i < length; i++) {
+    if (ENDS_BLOCK[op[i]] !== 0) e.faults.leaveBlock();
+    HANDLERS[op[i]](e, i);
+  }
 }
 
 /** Like {@linkcode emitAll}, keeping track of what the exchange knows of its slots where control flow parts and meets. */
@@ -86,6 +94,7 @@ function emitWithExchange(e: Emitter, exchange: LaneExchange): void {
   const { op, length } = e.ir;
   const open: { state: ExchangeState; holds: boolean }[] = [];
   for (let i = 1; i < length; i++) {
+    if (ENDS_BLOCK[op[i]] !== 0) e.faults.leaveBlock();
     HANDLERS[op[i]](e, i);
     switch (op[i]) {
       case Op.Loop:

@@ -2,9 +2,11 @@ import { hex, RefusedError } from "../../errors.ts";
 import type { Ir } from "../ir/ir.ts";
 import { Op, OPS, Type } from "../ir/ops.ts";
 import type { RecompileRequest } from "../request.ts";
+import type { Addresses } from "./addresses.ts";
 import { Body } from "./body.ts";
 import { Code } from "./codes.ts";
 import type { Facts } from "./facts.ts";
+import { Faults } from "./faults.ts";
 import { Inputs } from "./inputs.ts";
 import { Module, T } from "./module.ts";
 import { RuntimeFunctions } from "./runtime/functions.ts";
@@ -31,6 +33,12 @@ export class Emitter {
   readonly exact: number[] = [];
   /** Open constructs. */
   readonly structure = new StructureState();
+  /** Translation of guest addresses; undefined in programs that access none. */
+  addresses: Addresses | undefined;
+  /** Accesses that may fail. */
+  readonly faults = new Faults(this);
+  /** Loops that a failed load may keep from ending; undefined in programs without loads. */
+  loopsOnLoads: Uint8Array | undefined;
   /** What the entry block reads. */
   readonly inputs = new Inputs(this);
   /** Lane exchange; undefined in laneless modules. */

@@ -2,19 +2,20 @@ import { InputKind, Op } from "../ir/ops.ts";
 import { BuiltIn, Code, Storage } from "./codes.ts";
 import type { Emitter } from "./emitter.ts";
 import { PUSH_MEMBERS, T } from "./module.ts";
-import { loadFirstWindow } from "./runtime/windows.ts";
+import { Addresses } from "./addresses.ts";
+import { loopsOnLoads } from "./faults.ts";
 
 /** The program's inputs, read once in its first block, and what else must be there before the first operation. */
 export function writePrologue(e: Emitter): void {
   const { usage, module } = e;
   const present = (op: number) => usage.present[op] !== 0;
-  const reads = present(Op.Load), writes = present(Op.Store) || present(Op.Atomic);
+  const loads = present(Op.Load) || present(Op.Atomic);
+  const memory = loads || present(Op.Store);
   // Members of the push constant block in the order of their offsets.
-  if (reads || writes || present(Op.LdsAtomic)) {
-    module.pushMember(PUSH_MEMBERS.context.offset, PUSH_MEMBERS.context.type);
-  }
+  if (memory || present(Op.LdsAtomic)) module.pushMember(PUSH_MEMBERS.context.offset, PUSH_MEMBERS.context.type);
   e.inputs.write();
-  if (reads || writes) loadFirstWindow(e.functions, e.body, reads, writes);
+  if (memory) e.addresses = new Addresses(e);
+  if (loads && present(Op.Loop)) e.loopsOnLoads = loopsOnLoads(e.ir);
 }
 
 /** Ids of inputs that were read already, each read once. */

@@ -1,83 +1,133 @@
 import { AtomicKind, MemoryWidth, Op } from "../ir/ops.ts";
-import { Code, Scope, Semantics, Storage } from "./codes.ts";
+import { Capability, Code, Scope, Semantics, Storage } from "./codes.ts";
 import { wantsFloat } from "./arithmetic.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
+import { accessInfo, LDS_ACCESS, MAX_ACCESS_PC, MEMORY_ACCESS } from "./faults.ts";
 import { isDirectAtomic, isFloatAtomic, writeAtomic } from "./runtime/atomic.ts";
 import { ldsArray, ldsAtomicFunction, type LdsForm, ldsLoadFunction, ldsStoreFunction } from "./runtime/lds.ts";
-import {
-  type AccessForm,
-  ATOMIC_ACCESS,
-  atomicFunction,
-  LOAD_ACCESS,
-  loadFunction,
-  STORE_ACCESS,
-  storeFunction,
-  valueType,
-} from "./runtime/memory.ts";
-import { accessInfo, MAX_ACCESS_PC } from "./runtime/windows.ts";
+import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./runtime/memory.ts";
 
-/** Guest memory and LDS. */
+/**
+ * Guest memory and LDS.
+ *
+ * Alignment in guest memory: a store of a dword or more whose address is not a multiple of 4, a 2-byte store at an odd address and an atomic that is
+ * not aligned to its size are faults (FaultReason.Unaligned); so are such loads unless the request has `unalignedLoads`.
+ */
 
-/** Id of the constant that tells a runtime function about the access of operation `i`. */
+/** Id of the constant that describes the access of operation `i` in a fault. */
 function info(e: Emitter, i: number, bytes: number, access: number, alignment: number): number {
   const pc = e.ir.pc[i];
   if (pc > MAX_ACCESS_PC) throw e.refuse(i, "program-size", "memory access behind 16 MiB of code");
   return e.module.u32(accessInfo(bytes, access, alignment, pc));
 }
 
-/** The predicate as call operands: none when it is always true. */
-function predicate(e: Emitter, active: number): number[] {
-  return e.isConstant(active, 1) ? [] : [e.use(active)];
+/** What holds of the access of operation `i`. */
+interface Checked {
+  /** Bool id: the access is active and may be done. */
+  readonly good: number;
+  /** U64 id: device address if so. */
+  readonly device: number;
 }
 
-function accessForm(e: Emitter, address: number, active: number, width: number): AccessForm {
-  const bytes = width & MemoryWidth.BytesMask;
-  return {
-    bytes,
-    signed: bytes < 4 && (width & MemoryWidth.Signed) !== 0,
-    volatile: (width & MemoryWidth.Coherent) !== 0,
-    predicated: !e.isConstant(active, 1),
-    aligned: bytes === 1 || e.facts.zeros[address] >= (bytes === 2 ? 1 : 2),
-  };
+/** Translates the address of operation `i`, checks it, and notes the fault. `alignment` as for {@linkcode Addresses.translate}. */
+function check(e: Emitter, i: number, bytes: number, access: number, alignment: number): Checked {
+  const { ir, body, module } = e;
+  const active = ir.b[i];
+  if (e.isConstant(active, 0)) return { good: module.constant(T.Bool, 0), device: module.u64(0) };
+  const address = e.use(ir.a[i]);
+  const { good, device } = e.addresses!.translate(address, bytes, access !== MEMORY_ACCESS.load, alignment);
+  const word = info(e, i, bytes, access, alignment);
+  if (e.isConstant(active, 1)) {
+    e.faults.add(good, address, word);
+    return { good, device };
+  }
+  const condition = e.use(active);
+  e.faults.add(body.select(T.Bool, condition, good, module.constant(T.Bool, 1)), address, word);
+  return { good: body.op2(Code.LogicalAnd, T.Bool, condition, good), device };
+}
+
+/** Whether the address of an operation is known to be a multiple of `alignment`. */
+function isAligned(e: Emitter, address: number, alignment: number): boolean {
+  return e.facts.zeros[address] >= Math.log2(alignment);
 }
 
 function load(e: Emitter, i: number): void {
-  const { ir } = e;
-  const [address, active, width] = [ir.a[i], ir.b[i], ir.c[i]];
-  const form = accessForm(e, address, active, width);
-  const float = wantsFloat(e, i);
-  const word = info(e, i, form.bytes, LOAD_ACCESS, 1);
-  const id = loadFunction(e.functions, { ...form, float });
-  e.ids[i] = e.body.call(id, valueType(form.bytes, float), [e.use(address), word, ...predicate(e, active)]);
-  e.floatForm[i] = float ? 1 : 0;
+  const { ir, body, functions } = e;
+  const width = ir.c[i], bytes = width & MemoryWidth.BytesMask;
+  const volatile = (width & MemoryWidth.Coherent) !== 0;
+  const needed = Math.min(bytes, 4);
+  const aligned = isAligned(e, ir.a[i], needed);
+  const composed = !aligned && e.request.unalignedLoads === true;
+  const { good, device } = check(e, i, bytes, MEMORY_ACCESS.load, aligned || composed ? 1 : needed);
+  const address = body.select(T.U64, good, device, e.addresses!.zeroArea);
+  if (bytes < 4) {
+    e.ids[i] = narrowValue(e, address, width, composed);
+    return;
+  }
+  if (!composed) {
+    const float = wantsFloat(e, i);
+    e.ids[i] = body.loadAt(valueType(bytes, float), address, 4, volatile);
+    e.floatForm[i] = float ? 1 : 0;
+    return;
+  }
+  const parts: number[] = [];
+  for (let offset = 0; offset < bytes; offset += 4) {
+    const at = offset === 0 ? address : body.op2(Code.IAdd, T.U64, address, e.module.u64(offset));
+    parts.push(body.call(unalignedDword(functions, 4, volatile), T.U32, [at]));
+  }
+  e.ids[i] = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, ir.type[i] as T, parts);
+}
+
+/** A load of 1 or 2 bytes, extended. */
+function narrowValue(e: Emitter, address: number, width: number, composed: boolean): number {
+  const { body, module, functions } = e;
+  const bytes = width & MemoryWidth.BytesMask;
+  const signed = (width & MemoryWidth.Signed) !== 0, volatile = (width & MemoryWidth.Coherent) !== 0;
+  if (!composed && isNative(e, bytes)) {
+    const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes, volatile);
+    return body.op1(signed ? Code.SConvert : Code.UConvert, T.U32, narrow);
+  }
+  const id = composed ? unalignedDword(functions, bytes, volatile) : narrowLoad(functions, volatile);
+  const dword = body.call(id, T.U32, [address]);
+  const extract = signed ? Code.BitFieldSExtract : Code.BitFieldUExtract;
+  return body.op3(extract, T.U32, dword, module.u32(0), module.u32(bytes * 8));
+}
+
+/** Whether the device loads and stores integers of 1 or 2 bytes. */
+function isNative(e: Emitter, bytes: number): boolean {
+  return bytes === 1 ? e.request.device.storage8 : e.request.device.storage16;
 }
 
 function store(e: Emitter, i: number): void {
-  const { ir } = e;
-  const [address, active, value, width] = [ir.a[i], ir.b[i], ir.c[i], ir.d[i]];
-  const form = accessForm(e, address, active, width & ~MemoryWidth.Signed);
-  // Narrow stores take the integer.
-  const float = e.floatForm[value] !== 0 && form.bytes >= 4;
-  const word = info(e, i, form.bytes, STORE_ACCESS, Math.min(form.bytes, 4));
-  const id = storeFunction(e.functions, { ...form, float });
-  const data = float ? e.ids[value] : e.use(value);
-  e.body.call(id, T.Void, [e.use(address), word, ...predicate(e, active), data]);
+  const { ir, body } = e;
+  const value = ir.c[i], width = ir.d[i], bytes = width & MemoryWidth.BytesMask;
+  const volatile = (width & MemoryWidth.Coherent) !== 0;
+  const needed = Math.min(bytes, 4);
+  const { good, device } = check(e, i, bytes, MEMORY_ACCESS.store, isAligned(e, ir.a[i], needed) ? 1 : needed);
+  const address = body.select(T.U64, good, device, e.addresses!.sinkArea);
+  if (bytes >= 4) {
+    const float = e.floatForm[value] !== 0;
+    body.storeAt(valueType(bytes, float), address, float ? e.ids[value] : e.use(value), 4, volatile);
+  } else if (isNative(e, bytes)) {
+    const type = bytes === 1 ? T.U8 : T.U16;
+    body.storeAt(type, address, body.op1(Code.UConvert, type, e.use(value)), bytes, volatile);
+  } else body.call(narrowStore(e.functions, bytes), T.Void, [address, e.use(value)]);
 }
 
 function atomic(e: Emitter, i: number): void {
-  const { ir, body } = e;
-  const [address, active, data, kind] = [ir.a[i], ir.b[i], ir.c[i], ir.d[i]];
+  const { ir, body, module, request } = e;
+  const data = ir.c[i], kind = ir.d[i];
   const wide = (kind & AtomicKind.Wide) !== 0, base = kind & AtomicKind.Mask;
   checkAtomic(e, i, kind);
-  if (wide && !e.request.device.bufferInt64Atomics) {
+  if (wide && !request.device.bufferInt64Atomics) {
     throw e.refuse(i, "atomic64", "this device has no 64-bit atomics on buffers");
   }
+  if (wide) module.capability(Capability.Int64Atomics);
+  const bytes = wide ? 8 : 4;
+  const { good, device } = check(e, i, bytes, MEMORY_ACCESS.atomic, isAligned(e, ir.a[i], bytes) ? 1 : bytes);
   const operands = atomicOperands(e, data, base === AtomicKind.CmpSwap, wide);
-  const word = info(e, i, wide ? 8 : 4, ATOMIC_ACCESS, wide ? 8 : 4);
-  const id = atomicFunction(e.functions, kind, !e.isConstant(active, 1));
-  const args = [e.use(address), word, ...predicate(e, active), ...operands];
-  e.ids[i] = body.call(id, wide ? T.V2 : T.U32, args);
+  e.ids[i] = body.call(atomicFunction(e.functions, kind), wide ? T.V2 : T.U32, [good, device, ...operands]);
 }
 
 function checkAtomic(e: Emitter, i: number, kind: number): void {
@@ -98,6 +148,11 @@ function atomicOperands(e: Emitter, data: number, compares: boolean, wide: boole
 }
 
 // --- LDS ---
+
+/** The predicate as call operands: none when it is always true. */
+function predicate(e: Emitter, active: number): number[] {
+  return e.isConstant(active, 1) ? [] : [e.use(active)];
+}
 
 /** What is known of an LDS access before the program runs. */
 function ldsForm(e: Emitter, address: number, active: number, width: number): LdsForm & { inRange: boolean } {
@@ -183,9 +238,31 @@ function ldsAtomic(e: Emitter, i: number): void {
     e.ids[i] = writeAtomic(body, base, T.U32, ldsPointer(e, address, 0), Scope.Workgroup, operands);
     return;
   }
-  const id = ldsAtomicFunction(e.functions, ldsDwords(e), base, { ...form, alignment: form.aligned ? 1 : 4 });
-  const word = info(e, i, 4, ATOMIC_ACCESS, 4);
-  e.ids[i] = body.call(id, T.U32, [e.use(address), word, ...predicate(e, active), ...operands]);
+  const { good, index } = checkLds(e, i, 4);
+  e.ids[i] = body.call(ldsAtomicFunction(e.functions, ldsDwords(e), base), T.U32, [good, index, ...operands]);
+}
+
+/** Checks range, predicate and alignment of an LDS atomic; notes the fault. Gives the condition, and the index of the first dword. */
+function checkLds(e: Emitter, i: number, bytes: number): { good: number; index: number } {
+  const { ir, body, module } = e;
+  const address = e.use(ir.a[i]), active = ir.b[i];
+  const yes = module.constant(T.Bool, 1);
+  const index = body.op2(Code.ShiftRightLogical, T.U32, address, module.u32(2));
+  const last = ldsDwords(e) - bytes / 4;
+  let good = last < 0 ? module.constant(T.Bool, 0) : body.op2(Code.ULessThanEqual, T.Bool, index, module.u32(last));
+  let condition = yes;
+  if (!e.isConstant(active, 1)) {
+    condition = e.use(active);
+    good = body.op2(Code.LogicalAnd, T.Bool, condition, good);
+  }
+  if (!isAligned(e, ir.a[i], bytes)) {
+    const low = body.op2(Code.BitwiseAnd, T.U32, address, module.u32(bytes - 1));
+    const aligned = body.op2(Code.IEqual, T.Bool, low, module.u32(0));
+    good = body.op2(Code.LogicalAnd, T.Bool, good, aligned);
+    const fine = condition === yes ? aligned : body.select(T.Bool, condition, aligned, yes);
+    e.faults.add(fine, body.op1(Code.UConvert, T.U64, address), info(e, i, bytes, LDS_ACCESS, bytes));
+  }
+  return { good, index };
 }
 
 /**
@@ -194,31 +271,18 @@ function ldsAtomic(e: Emitter, i: number): void {
  */
 function wideLdsAtomic(e: Emitter, i: number, base: number): void {
   const { ir, body, module } = e;
-  const [address, active, data] = [ir.a[i], ir.b[i], ir.c[i]];
   const bitwise = base === AtomicKind.And || base === AtomicKind.Or || base === AtomicKind.Xor;
   if (!bitwise || e.usage.uses[i] !== 0) {
     throw e.refuse(i, "lds-atomic64", "64-bit LDS atomic other than and, or, xor without result");
   }
   e.ids[i] = module.zero(T.V2);
   if (ldsDwords(e) === 0) return;
-  const word = info(e, i, 8, ATOMIC_ACCESS, 8);
-  const first = e.use(address);
-  const second = body.op2(Code.IAdd, T.U32, first, module.u32(4));
-  const form = ldsForm(e, address, active, 4);
-  const half = (at: number, predicates: number[], part: number, alignment: number) => {
-    const variant = { ...form, predicated: predicates.length > 0, alignment };
-    const id = ldsAtomicFunction(e.functions, ldsDwords(e), base, variant);
-    body.call(id, T.U32, [at, word, ...predicates, body.extract(T.U32, e.use(data), part)]);
-  };
-  const predicates = predicate(e, active);
-  const aligned = e.facts.zeros[address] >= 3;
-  half(first, predicates, 0, aligned ? 1 : 8);
-  if (!aligned) {
-    const low = body.op2(Code.BitwiseAnd, T.U32, first, module.u32(7));
-    const whole = body.op2(Code.IEqual, T.Bool, low, module.u32(0));
-    predicates[0] = predicates.length > 0 ? body.op2(Code.LogicalAnd, T.Bool, predicates[0], whole) : whole;
+  const { good, index } = checkLds(e, i, 8);
+  const id = ldsAtomicFunction(e.functions, ldsDwords(e), base);
+  for (let half = 0; half < 2; half++) {
+    const at = half === 0 ? index : body.op2(Code.IAdd, T.U32, index, module.u32(1));
+    body.call(id, T.U32, [good, at, body.extract(T.U32, e.use(ir.c[i]), half)]);
   }
-  half(second, predicates, 1, 1);
 }
 
 /** The execution barrier of s_barrier; it also orders LDS and buffer memory within the workgroup. */

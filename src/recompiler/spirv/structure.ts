@@ -155,6 +155,10 @@ function startLoop(e: Emitter, i: number): void {
   body.words.put4(Code.LoopMerge, frame.merge, frame.continueTarget, 0);
   body.branch(first);
   body.label(first);
+  if (e.loopsOnLoads !== undefined && e.loopsOnLoads[i] !== 0) {
+    e.faults.declare();
+    e.faults.report();
+  }
 }
 
 function loopPhi(e: Emitter, i: number): void {
@@ -228,8 +232,9 @@ function edgePhi(e: Emitter, i: number): void {
 
 function end(e: Emitter, i: number): void {
   if (e.structure.frames.length !== 0) throw broken(e, i, "a construct is still open");
-  if (e.structure.unreachable) seal(e);
-  else e.body.return();
+  if (e.structure.unreachable) return seal(e);
+  e.faults.report();
+  e.body.return();
 }
 
 function top<K extends "if" | "loop">(e: Emitter, i: number, kind: K): Extract<IfFrame | LoopFrame, { kind: K }> {

@@ -1,5 +1,5 @@
 import type { Ir } from "../ir/ir.ts";
-import { MemoryWidth, Op, OPS, Type } from "../ir/ops.ts";
+import { AtomicKind, MemoryWidth, Op, OPS, Type } from "../ir/ops.ts";
 
 /** Bits of {@linkcode Usage.flags}. */
 export const Use = {
@@ -22,7 +22,7 @@ export interface Usage {
 }
 
 /** Bit k: operand k is a value. Bit 4: operands are in the pool. */
-const VALUE_OPERANDS = Uint8Array.from(OPS, ({ operands }) => {
+export const VALUE_OPERANDS = Uint8Array.from(OPS, ({ operands }) => {
   let bits = operands === "pn" ? 16 : 0;
   for (let k = 0; k < 4; k++) if (operands[k] === "v") bits |= 1 << k;
   return bits;
@@ -131,4 +131,10 @@ export function scanUsage(ir: Ir): Usage {
     }
     return floats > 0;
   }
+}
+
+/** Bytes that a Load, Store or Atomic accesses. */
+export function memoryBytes(ir: Ir, i: number): number {
+  if (ir.op[i] === Op.Atomic) return (ir.d[i] & AtomicKind.Wide) !== 0 ? 8 : 4;
+  return (ir.op[i] === Op.Load ? ir.c[i] : ir.d[i]) & MemoryWidth.BytesMask;
 }

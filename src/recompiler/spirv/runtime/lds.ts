@@ -1,4 +1,3 @@
-import { FaultReason } from "../../abi.ts";
 import { AtomicKind } from "../../ir/ops.ts";
 import type { Body } from "../body.ts";
 import { Code, Scope, Semantics, Storage } from "../codes.ts";
@@ -6,7 +5,6 @@ import { T } from "../module.ts";
 import { writeAtomic } from "./atomic.ts";
 import type { RuntimeFunctions } from "./functions.ts";
 import { valueType } from "./memory.ts";
-import { recordFault } from "./windows.ts";
 
 /**
  * LDS: a workgroup array of dwords, and functions for the accesses that need a check. Addresses are bytes.
@@ -187,46 +185,19 @@ function storeMasked(lds: LdsBody, index: number, value: number, bytes: number):
   });
 }
 
-/** What tells LDS atomics apart. `alignment`: what the address must be a multiple of and is not known to be; 1 = nothing to check. */
-export interface LdsAtomicForm {
-  predicated: boolean;
-  alignment: number;
-}
-
 /**
- * Id of the function that does a 32-bit atomic operation: `(address, info[, active], data[, compare]) -> old`. `info` is an accessInfo word, for the
- * fault of an unaligned address. An operation out of range gives 0.
+ * Id of `(good: Bool, index: U32, data: U32[, compare: U32]) -> U32`: a 32-bit atomic operation on the dword at an index. Gives 0 and does nothing unless
+ * it is good.
  */
-export function ldsAtomicFunction(
-  functions: RuntimeFunctions,
-  dwords: number,
-  kind: number,
-  { predicated, alignment }: LdsAtomicForm,
-): number {
-  const compares = kind === AtomicKind.CmpSwap;
-  const types = [T.U32, T.U32, ...(predicated ? [T.Bool] : []), T.U32, ...(compares ? [T.U32] : [])];
-  return functions.get(`ldsAtomic${kind}.${alignment}${predicated ? "p" : ""}`, T.U32, types, (body) => {
-    const { module } = body;
-    const [address, info] = body.parameters;
+export function ldsAtomicFunction(functions: RuntimeFunctions, dwords: number, kind: number): number {
+  const data = kind === AtomicKind.CmpSwap ? [T.U32, T.U32] : [T.U32];
+  return functions.get(`ldsAtomic${kind}`, T.U32, [T.Bool, T.U32, ...data], (body) => {
+    const [good, index, ...operands] = body.parameters;
     const array = ldsArray(functions, dwords);
-    const index = body.op2(Code.ShiftRightLogical, T.U32, address, module.u32(2));
-    const active = body.parameters[2];
-    const inRange = body.op2(Code.ULessThan, T.Bool, index, module.u32(dwords));
-    let good = predicated ? body.op2(Code.LogicalAnd, T.Bool, active, inRange) : inRange;
-    if (alignment > 1) {
-      const low = body.op2(Code.BitwiseAnd, T.U32, address, module.u32(alignment - 1));
-      const loose = body.op2(Code.INotEqual, T.Bool, low, module.u32(0));
-      body.when(predicated ? body.op2(Code.LogicalAnd, T.Bool, active, loose) : loose, () => {
-        const wide = body.op1(Code.UConvert, T.U64, address);
-        body.call(recordFault(functions), T.Void, [wide, info, module.u32(FaultReason.Unaligned)]);
-      });
-      good = body.op2(Code.LogicalAnd, T.Bool, good, body.op1(Code.LogicalNot, T.Bool, loose));
-    }
     const old = body.choose(T.U32, good, () => {
       const pointer = body.element(Storage.Workgroup, T.U32, array, index);
-      const data = body.parameters.slice(predicated ? 3 : 2);
-      return writeAtomic(body, kind, T.U32, pointer, Scope.Workgroup, data);
-    }, () => module.u32(0));
+      return writeAtomic(body, kind, T.U32, pointer, Scope.Workgroup, operands);
+    }, () => body.module.u32(0));
     body.returnValue(old);
   });
 }
