@@ -342,7 +342,9 @@ class Wave {
       default: {
         const compute = scalar.OPERATIONS[OPS[ir.op[i]].name];
         if (compute === undefined) throw this.broken(i, `the evaluator does not know ${OPS[ir.op[i]].name}`);
-        const operands = [a, b, c, d].slice(0, OPS[ir.op[i]].operands.length).map((id) => this.get(id, lane));
+        const kinds = OPS[ir.op[i]].operands;
+        const columns = [a, b, c, d].slice(0, kinds.length);
+        const operands = columns.map((id, k) => kinds[k] === "v" ? this.get(id, lane) : id);
         return compute(operands as never[]);
       }
     }

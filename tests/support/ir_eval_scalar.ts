@@ -3,6 +3,7 @@
  * Floats go through double arithmetic: + - * and sqrt of two f32 rounded to double and then to f32 are correctly rounded.
  */
 import { AtomicKind } from "../../src/recompiler/ir/ops.ts";
+import { WIDE_OPERATIONS } from "./ir_eval_wide.ts";
 
 const view = new DataView(new ArrayBuffer(8));
 
@@ -205,6 +206,7 @@ export const OPERATIONS: Record<string, (operands: never[]) => boolean | number 
   Sar64: ([a, b]: never[]) => BigInt.asUintN(64, BigInt.asIntN(64, a) >> BigInt(checkShift(b, 64))),
   BitcastF64: ([a]: bigint[]) => a,
   BitcastU64: ([a]: bigint[]) => a,
+  ...WIDE_OPERATIONS,
 };
 
 /** New memory contents of an atomic operation on 32 or 64 bits. */
