@@ -78,6 +78,10 @@ export class Lifter {
   readonly imageNeeds: ImageNeed[] = [];
   /** The instruction that is being lifted. */
   instruction: Instruction = new Instruction();
+  /** DPP: source 0 of the instruction; 0 in all others. */
+  dpp = 0;
+  /** DPP: which lanes the instruction may write at all; {@linkcode true} in all others. */
+  enabled: number;
 
   constructor(readonly request: RecompileRequest, guards: number) {
     const ir = this.ir = new Ir(4096);
@@ -88,6 +92,7 @@ export class Lifter {
     this.facts = new FloatFacts(ir);
     this.true = ir.constB(true);
     this.false = ir.constB(false);
+    this.enabled = this.true;
     this.lane = ir.append(Op.Input, Type.U32, InputKind.LaneId);
     if (this.wave64) {
       this.laneInHigh = ir.emit(Op.ULt, ir.constU(31), this.lane);
@@ -295,9 +300,9 @@ export class Lifter {
     return this.scoped.get(-key) || this.scoped.set(-key, this.select(this.laneInHigh, high, low));
   }
 
-  /** EXEC of this lane; {@linkcode true} itself where it is known. */
+  /** Whether the instruction acts in this lane: EXEC's bit, less what DPP takes out; {@linkcode true} itself where it is known. */
   exec(): number {
-    return this.mask(Operand.Exec);
+    return this.and(this.mask(Operand.Exec), this.enabled);
   }
 
   /** Whether a mask register (pair) is not zero, as a Bool that all lanes agree on. */

@@ -5,15 +5,24 @@ import { defineBuffer } from "./mubuf.ts";
 import { defineCarry } from "./vop_carry.ts";
 import { defineCompares } from "./vopc.ts";
 import { defineConversions } from "./vop_convert.ts";
+import { withDpp } from "./dpp.ts";
+import { defineLdsAtomics } from "./ds_atomic.ts";
+import { defineLdsExchange } from "./ds_exchange.ts";
 import { defineFlat } from "./flat.ts";
 import { defineFloat } from "./vop_float.ts";
+import { defineHardwareRegisters } from "./hardware_registers.ts";
 import { defineImage } from "./mimg.ts";
+import { defineIndexed } from "./indexed.ts";
 import { defineLanes } from "./vop_lanes.ts";
 import { defineLds } from "./ds.ts";
+import { definePermutations } from "./permlane.ts";
 import { defineProgramControl } from "./sopp.ts";
+import { defineQuadMasks } from "./quad_masks.ts";
 import { defineScalarArithmetic } from "./sop.ts";
 import { defineScalarLogic } from "./sop_logic.ts";
 import { defineScalarMemory } from "./smem.ts";
+import { defineScalarMemoryWrites } from "./smem_write.ts";
+import { defineUnsupported } from "./unsupported.ts";
 import { defineVectorInteger } from "./vop_int.ts";
 
 /** Lifts one instruction: reads and writes the register state, appends to the IR, or calls `refuse`. */
@@ -30,7 +39,7 @@ function build(): (Handler | undefined)[] {
   const define: Define = (name, handler) => {
     const id = opcodeId(name);
     if (handlers[id] !== undefined) throw new Error(`${name} has two handlers`);
-    handlers[id] = handler;
+    handlers[id] = withDpp(OPCODES[id], handler);
   };
   for (
     const add of [
@@ -48,6 +57,14 @@ function build(): (Handler | undefined)[] {
       defineFlat,
       defineBuffer,
       defineImage,
+      definePermutations,
+      defineIndexed,
+      defineQuadMasks,
+      defineHardwareRegisters,
+      defineScalarMemoryWrites,
+      defineLdsAtomics,
+      defineLdsExchange,
+      defineUnsupported,
     ]
   ) add(define);
   return handlers;

@@ -80,8 +80,7 @@ function push(l: Lifter, i: Instruction): void {
   const own = l.wave64 ? lanePart(l, 31) : l.lane;
   let senders = ballotOfHalf(l, active);
   for (let bit = 0; bit < 5; bit++) {
-    const test = (lane: number) =>
-      ir.emit(Op.INe, ir.emit(Op.And, ir.emit(Op.Shr, lane, l.u(bit)), l.u(1)), l.u(0));
+    const test = (lane: number) => ir.emit(Op.INe, ir.emit(Op.And, ir.emit(Op.Shr, lane, l.u(bit)), l.u(1)), l.u(0));
     const named = ballotOfHalf(l, l.and(active, test(target)));
     // Lanes that agree with this lane's number in this bit.
     senders = ir.emit(Op.And, senders, ir.emit(Op.Xor, named, l.select(test(own), l.u(0), l.u(-1))));

@@ -1,4 +1,8 @@
-/** GLOBAL instructions (AMD RDNA2 ISA, section 12.15). FLAT (apertures decide what memory is meant) and SCRATCH are not implemented. */
+/**
+ * GLOBAL and FLAT instructions (AMD RDNA2 ISA, section 12.15). A FLAT address may lie in the LDS or the private aperture; programs can only learn where
+ * those are from operands and registers that are refused (SRC_SHARED_BASE, SRC_PRIVATE_BASE, SH_MEM_BASES), so here every address is one of guest
+ * memory, where nothing is mapped at such places: the access would be a fault. SCRATCH: see unsupported.ts.
+ */
 import type { Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
@@ -20,30 +24,54 @@ import {
   vectorDwords,
   vectorType,
 } from "./memory.ts";
+import { refuse } from "./refusal.ts";
 
 /** Adds the handlers of this class. */
 export function defineFlat(define: Define): void {
-  for (const opcode of opcodesNamed("global_")) {
-    if (opcode.memory === undefined || opcode.words.has("atomic") || opcode.words.has("wave")) continue;
-    const transfer = transferOf(opcode);
-    define(opcode.name, opcode.words.has("load") ? (l, i) => load(l, i, transfer) : (l, i) => store(l, i, transfer));
-  }
-  for (const name of ATOMIC_NAMES) {
-    for (const wide of [false, true]) {
-      define(`global_atomic_${name}${wide ? "_x2" : ""}`, (l, i) => {
-        refuseForms(i);
-        guestAtomic(l, i, name, wide, addressOf(l, i), l.exec());
-      });
+  for (const segment of ["global", "flat"]) {
+    for (const opcode of opcodesNamed(`${segment}_`)) {
+      if (opcode.memory === undefined || opcode.words.has("atomic")) continue;
+      const transfer = transferOf(opcode);
+      define(opcode.name, opcode.words.has("load") ? (l, i) => load(l, i, transfer) : (l, i) => store(l, i, transfer));
+    }
+    for (const name of ATOMIC_NAMES) {
+      for (const wide of [false, true]) {
+        define(`${segment}_atomic_${name}${wide ? "_x2" : ""}`, (l, i) => {
+          refuseForms(i);
+          guestAtomic(l, i, name, wide, addressOf(l, i), l.exec());
+        });
+      }
     }
   }
+  define("global_atomic_csub", (l, i) => {
+    refuseForms(i);
+    guestAtomic(l, i, "csub", false, addressOf(l, i), l.exec());
+  });
 }
 
 /** Vector address, or scalar base plus 32-bit unsigned vector offset; plus the signed offset of the instruction. */
 function addressOf(l: Lifter, i: Instruction): number {
+  const { ir } = l;
+  if (i.mode === SEGMENT_FLAT) return add64(l, l.pack(l.sourcePair(i.addr)), flatOffset(l, i));
+  if (i.addr < 0) {
+    // global_*_addtid: four bytes a lane behind the scalar base.
+    if (i.srsrc < 0) refuse("an address made of the lane's number without a scalar base");
+    const place = ir.emit(Op.IAdd64, l.pack(l.scalarPair(i.srsrc)), extend64(l, ir.emit(Op.Shl, l.lane, l.u(2))));
+    return add64(l, place, i.imm);
+  }
   const address = i.srsrc < 0
     ? l.pack(l.sourcePair(i.addr))
-    : l.ir.emit(Op.IAdd64, l.pack(l.scalarPair(i.srsrc)), extend64(l, l.asU(l.source(i.addr))));
+    : ir.emit(Op.IAdd64, l.pack(l.scalarPair(i.srsrc)), extend64(l, l.asU(l.source(i.addr))));
   return add64(l, address, i.imm);
+}
+
+const SEGMENT_FLAT = 0;
+
+/** The offset of FLAT is unsigned, its top bit ignored. gfx10.1 forgets it for memory (LLVM, FeatureFlatSegmentOffsetBug), so no compiler uses one there. */
+function flatOffset(l: Lifter, i: Instruction): number {
+  const offset = i.imm & 0x7ff;
+  if (offset !== 0 && l.request.target === "gfx1013") refuse("the offset of a FLAT instruction, which gfx10.1 ignores");
+  return offset;
 }
 
 function load(l: Lifter, i: Instruction, { dwords, width, half }: Transfer): void {

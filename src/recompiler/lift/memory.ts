@@ -1,7 +1,7 @@
 /** What all memory instruction classes share: widths, values of several dwords, atomics. */
 import { Flag, type Instruction } from "../../rdna/instruction.ts";
 import { type Opcode, OPCODES } from "../../rdna/table.ts";
-import { AtomicKind, MemoryWidth, Op, Type } from "../ir/ops.ts";
+import { AtomicKind, hasTwoOperands, MemoryWidth, Op, Type } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import { refuse } from "./refusal.ts";
 
@@ -83,10 +83,19 @@ const ATOMICS: Readonly<Record<string, number>> = {
   xor: AtomicKind.Xor,
   inc: AtomicKind.Inc,
   dec: AtomicKind.Dec,
+  fcmpswap: AtomicKind.FCmpSwap,
+  fmin: AtomicKind.FMin,
+  fmax: AtomicKind.FMax,
+  csub: AtomicKind.SubClamp,
 };
 
-/** Names of the memory atomics that are implemented, without prefix and `_x2`. */
-export const ATOMIC_NAMES: readonly string[] = Object.keys(ATOMICS);
+/** Names of the memory atomics that exist in all segments and with `_x2`, without prefix. */
+export const ATOMIC_NAMES: readonly string[] = Object.keys(ATOMICS).filter((name) => name !== "csub");
+
+/** The kind of a memory atomic by its name without prefix and `_x2`. */
+export function atomicKind(name: string, wide: boolean): number {
+  return ATOMICS[name] | (wide ? AtomicKind.Wide : 0);
+}
 
 /** A guest memory atomic: address, activity and data of the instruction's own registers. */
 export function guestAtomic(
@@ -97,8 +106,8 @@ export function guestAtomic(
   address: number,
   active: number,
 ): void {
-  const kind = ATOMICS[name] | (wide ? AtomicKind.Wide : 0);
-  const dwords = (wide ? 2 : 1) * (name === "cmpswap" ? 2 : 1);
+  const kind = atomicKind(name, wide);
+  const dwords = (wide ? 2 : 1) * (hasTwoOperands(kind) ? 2 : 1);
   const data = joinDwords(l, vectorDwords(l, i.data, dwords));
   const old = l.ir.append(Op.Atomic, wide ? Type.V2 : Type.U32, address, active, data, kind);
   if (i.dst >= 0) l.setVectors(i.dst, splitDwords(l, old, wide ? 2 : 1));

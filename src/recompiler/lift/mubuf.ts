@@ -30,6 +30,7 @@ export function defineBuffer(define: Define): void {
     define(`buffer_atomic_${name}`, (l, i) => atomic(l, i, name, false));
     define(`buffer_atomic_${name}_x2`, (l, i) => atomic(l, i, name, true));
   }
+  define("buffer_atomic_csub", (l, i) => atomic(l, i, "csub", false));
 }
 
 /** Each dword is checked on its own; the first one in range decides whether memory is read at all. */

@@ -11,7 +11,10 @@ const UNUSED_SEXT = 1, UNUSED_PRESERVE = 2;
 export function rawSource(l: Lifter, i: Instruction, n: number): number {
   const operand = n === 0 ? i.src0 : n === 1 ? i.src1 : i.src2;
   if (i.extra === Extra.None) return l.source(operand);
-  if (i.extra !== Extra.Sdwa) refuse("DPP (a source from another lane) is not implemented");
+  if (i.extra !== Extra.Sdwa) {
+    if (l.dpp === 0) refuse("DPP is not implemented for this instruction");
+    return n === 0 ? l.dpp : l.source(operand);
+  }
   if (n > 1) return l.source(operand);
   const control = n === 0 ? i.control >>> 16 : i.control >>> 24;
   const select = control & 7;

@@ -15,6 +15,9 @@ export const Slot = {
   Guard0: 768,
 } as const;
 
+/** Number of scalar registers that programs name freely; VCC and others follow. */
+export const SGPR_COUNT = 106;
+
 /** Whether a slot's value is a Bool. */
 export function isBoolSlot(slot: number): boolean {
   return slot === Slot.Scc || (slot >= Slot.Shadow0 && slot < Slot.Clean0) || slot >= Slot.Guard0;

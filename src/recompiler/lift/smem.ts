@@ -11,8 +11,8 @@ const SIZES = [["", 1], ["x2", 2], ["x4", 4], ["x8", 8], ["x16", 16]] as const;
 /** Adds the handlers of this class. */
 export function defineScalarMemory(define: Define): void {
   for (const [suffix, dwords] of SIZES) {
-    define(`s_load_dword${suffix}`, (l, i) => load(l, i, dwords));
-    define(`s_buffer_load_dword${suffix}`, (l, i) => bufferLoad(l, i, dwords));
+    define(`s_load_dword${suffix}`, (l, i) => load(l, i, dwords, scalarAccess(l, i)));
+    define(`s_buffer_load_dword${suffix}`, (l, i) => load(l, i, dwords, scalarBufferAccess(l, i)));
   }
 }
 
@@ -21,8 +21,16 @@ function width(i: Instruction, bytes: number): number {
   return bytes | (i.flags & (Flag.Glc | Flag.Dlc) ? MemoryWidth.Coherent : 0);
 }
 
-/** Address bits 1:0 are ignored, of the base as of the offset. */
-function load(l: Lifter, i: Instruction, dwords: number): void {
+/** Where a scalar access goes. */
+export interface ScalarAccess {
+  /** U64 address of byte `at`. */
+  address(at: number): number;
+  /** Bool: whether the dword at byte `at` is in range. */
+  inRange(at: number): number;
+}
+
+/** The access of an instruction whose base is an address. Address bits 1:0 are ignored, of the base as of the offset. */
+export function scalarAccess(l: Lifter, i: Instruction): ScalarAccess {
   const { ir } = l;
   const [low, high] = l.scalarPair(i.srsrc);
   let address = l.pack([alignDown(l, low), high]);
@@ -32,25 +40,11 @@ function load(l: Lifter, i: Instruction, dwords: number): void {
     const [offsetLow, offsetHigh] = l.unpack(offset);
     address = ir.emit(Op.IAdd64, address, l.pack([alignDown(l, offsetLow), offsetHigh]));
   }
-  const loaded: number[] = [];
-  for (let at = 0; at < dwords; at += 4) {
-    const count = Math.min(4, dwords - at);
-    const id = ir.append(Op.Load, vectorType(count), add64(l, address, at * 4), l.true, width(i, count * 4));
-    loaded.push(...splitDwords(l, id, count));
-  }
-  loaded.forEach((id, k) => l.setScalar(i.dst + k, id));
+  return { address: (at) => add64(l, address, at), inRange: () => l.true };
 }
 
-function alignDown(l: Lifter, id: number): number {
-  const { ir } = l;
-  return ir.op[id] === Op.Const ? l.u(ir.a[id] & ~3) : ir.emit(Op.And, id, l.u(~3));
-}
-
-/**
- * s_buffer_load: base and size from a V#; NUM_RECORDS counts bytes where STRIDE is 0 and records of STRIDE bytes elsewhere. Dwords out of range
- * are 0.
- */
-function bufferLoad(l: Lifter, i: Instruction, dwords: number): void {
+/** The access of an instruction whose base is a V#: NUM_RECORDS counts bytes where STRIDE is 0 and records of STRIDE bytes elsewhere. */
+export function scalarBufferAccess(l: Lifter, i: Instruction): ScalarAccess {
   const { ir } = l;
   const word1 = l.scalar(i.srsrc + 1), records = l.scalar(i.srsrc + 2);
   const base = baseAddress(l, l.scalar(i.srsrc), word1);
@@ -61,13 +55,27 @@ function bufferLoad(l: Lifter, i: Instruction, dwords: number): void {
   const scale = ir.emit(Op.UMax, stride, l.u(1));
   const tooLarge = ir.emit(Op.INe, ir.emit(Op.UMulHi, records, scale), l.u(0));
   const size = l.select(tooLarge, l.u(-1), ir.emit(Op.IMul, records, scale));
+  return {
+    address: (at) => add64(l, address, at),
+    inRange: (at) => ir.emit(Op.ULt, l.addConstant(offset, at), size),
+  };
+}
+
+/** Loads into consecutive registers; dwords out of range are 0. */
+function load(l: Lifter, i: Instruction, dwords: number, access: ScalarAccess): void {
   const loaded: number[] = [];
   for (let at = 0; at < dwords; at += 4) {
     const count = Math.min(4, dwords - at);
-    const inRange = (k: number) => ir.emit(Op.ULt, l.addConstant(offset, (at + k) * 4), size);
-    const first = inRange(0);
-    const id = ir.append(Op.Load, vectorType(count), add64(l, address, at * 4), first, width(i, count * 4));
-    splitDwords(l, id, count).forEach((part, k) => loaded.push(k === 0 ? part : l.select(inRange(k), part, l.u(0))));
+    const first = access.inRange(at * 4);
+    const id = l.ir.append(Op.Load, vectorType(count), access.address(at * 4), first, width(i, count * 4));
+    splitDwords(l, id, count).forEach((part, k) =>
+      loaded.push(k === 0 ? part : l.select(access.inRange((at + k) * 4), part, l.u(0)))
+    );
   }
   loaded.forEach((id, k) => l.setScalar(i.dst + k, id));
+}
+
+function alignDown(l: Lifter, id: number): number {
+  const { ir } = l;
+  return ir.op[id] === Op.Const ? l.u(ir.a[id] & ~3) : ir.emit(Op.And, id, l.u(~3));
 }

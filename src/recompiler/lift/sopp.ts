@@ -4,7 +4,8 @@ import type { Define } from "./dispatch.ts";
 
 /**
  * Nothing to do: memory operations are in program order here, so waits, clauses and cache invalidations have no effect of their own; priorities,
- * sleeps and prefetches change timing only.
+ * sleeps, probes and prefetches change timing only; trace data and performance levels go to tools that are not there; s_version states what the program
+ * was built for.
  */
 const NO_EFFECT = [
   "s_nop",
@@ -18,6 +19,7 @@ const NO_EFFECT = [
   "s_clause",
   "s_inst_prefetch",
   "s_sleep",
+  "s_wakeup",
   "s_setprio",
   "s_icache_inv",
   "s_dcache_inv",
@@ -28,6 +30,13 @@ const NO_EFFECT = [
   "v_nop",
   "v_pipeflush",
   "ds_nop",
+  "s_atc_probe",
+  "s_atc_probe_buffer",
+  "s_ttracedata",
+  "s_ttracedata_imm",
+  "s_incperflevel",
+  "s_decperflevel",
+  "s_version",
 ];
 
 /** Adds the handlers of this class. */

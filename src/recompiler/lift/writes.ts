@@ -1,10 +1,12 @@
 /** Which register slots an instruction may change: what loops need to know before their body is lifted. Derived from the opcode table. */
 import { Encoding, Flag, type Instruction, Operand } from "../../rdna/instruction.ts";
 import { OPCODES, Trait } from "../../rdna/table.ts";
-import { Slot } from "./slots.ts";
+import { SGPR_COUNT, Slot } from "./slots.ts";
 
 const DST_DWORDS = Uint8Array.from(OPCODES, (o) => o.dst.find((type) => type.kind !== "mask")?.dwords ?? 0);
 const TRAITS = Int32Array.from(OPCODES, (o) => o.traits);
+/** Destinations are relative to M0. */
+const INDIRECT_DST = Uint8Array.from(OPCODES, ({ name }) => /_(movreld|movrelsd|swaprel)/.test(name) ? 1 : 0);
 
 /** Marks in `slots` (one byte each) what `instruction` may write. Too much is allowed, too little is not. */
 export function markWrites(instruction: Instruction, wave64: boolean, slots: Uint8Array): void {
@@ -20,6 +22,14 @@ export function markWrites(instruction: Instruction, wave64: boolean, slots: Uin
   }
   if (instruction.dst >= 0) markRange(instruction.dst, destinationDwords(instruction), slots);
   if (traits & Trait.Swap) markRange(instruction.src0, 1, slots);
+  if (INDIRECT_DST[instruction.op] === 1) markIndirect(instruction, (traits & Trait.Swap) !== 0, slots);
+}
+
+/** An instruction that addresses registers through M0 may write any register from the one that it names on. */
+function markIndirect(instruction: Instruction, swaps: boolean, slots: Uint8Array): void {
+  const first = swaps ? Math.min(instruction.dst, instruction.src0) : instruction.dst;
+  const end = first >= Slot.Vgpr0 ? Slot.Vgpr0 + 256 : SGPR_COUNT;
+  markRange(first, end - first, slots);
 }
 
 /** Registers that the first destination covers. */
