@@ -26,7 +26,16 @@ const nothing: Handler = () => {};
 /** Constants, inputs and undefined values get their ids elsewhere (emitter.ts, inputs.ts). */
 const PASSIVE: HandlerTable = { Nop: nothing, Const: nothing, Undef: nothing, Input: nothing };
 
-const TABLE: HandlerTable = { ...PASSIVE, ...STRUCTURE, ...ARITHMETIC, ...FLOAT, ...DOUBLE, ...HALF, ...MEMORY, ...WAVE };
+const TABLE: HandlerTable = {
+  ...PASSIVE,
+  ...STRUCTURE,
+  ...ARITHMETIC,
+  ...FLOAT,
+  ...DOUBLE,
+  ...HALF,
+  ...MEMORY,
+  ...WAVE,
+};
 
 /** Handler of each operation, by its number. */
 const HANDLERS: readonly Handler[] = OPS.map(({ name }) => {

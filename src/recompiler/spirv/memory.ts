@@ -1,4 +1,4 @@
-import { AtomicKind, MemoryWidth, Op } from "../ir/ops.ts";
+import { AtomicKind, hasTwoOperands, MemoryWidth, Op } from "../ir/ops.ts";
 import { Capability, Code, Scope, Semantics, Storage } from "./codes.ts";
 import { wantsFloat } from "./arithmetic.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
@@ -118,7 +118,7 @@ function store(e: Emitter, i: number): void {
 function atomic(e: Emitter, i: number): void {
   const { ir, body, module, request } = e;
   const data = ir.c[i], kind = ir.d[i];
-  const wide = (kind & AtomicKind.Wide) !== 0, base = kind & AtomicKind.Mask;
+  const wide = (kind & AtomicKind.Wide) !== 0;
   checkAtomic(e, i, kind);
   if (wide && !request.device.bufferInt64Atomics) {
     throw e.refuse(i, "atomic64", "this device has no 64-bit atomics on buffers");
@@ -126,14 +126,16 @@ function atomic(e: Emitter, i: number): void {
   if (wide) module.capability(Capability.Int64Atomics);
   const bytes = wide ? 8 : 4;
   const { good, device } = check(e, i, bytes, MEMORY_ACCESS.atomic, isAligned(e, ir.a[i], bytes) ? 1 : bytes);
-  const operands = atomicOperands(e, data, base === AtomicKind.CmpSwap, wide);
+  const operands = atomicOperands(e, data, hasTwoOperands(kind), wide);
   e.ids[i] = body.call(atomicFunction(e.functions, kind), wide ? T.V2 : T.U32, [good, device, ...operands]);
 }
 
 function checkAtomic(e: Emitter, i: number, kind: number): void {
   const base = kind & AtomicKind.Mask;
-  if (base > AtomicKind.FAdd) throw e.refuse(i, "atomic", `unknown kind ${base}`);
-  if ((kind & AtomicKind.Wide) !== 0 && isFloatAtomic(base)) throw e.refuse(i, "atomic", "64-bit float atomics");
+  if (base > AtomicKind.FCmpSwap) throw e.refuse(i, "atomic", `unknown kind ${base}`);
+  if ((kind & AtomicKind.Wide) === 0 || !isFloatAtomic(kind)) return;
+  if (base === AtomicKind.FAdd) throw e.refuse(i, "atomic", "64-bit float addition");
+  if (!e.request.device.float64) throw e.refuse(i, "float64", "this device has no f64");
 }
 
 /** Data, and for compare-swap the compare value: halves of a vector. */
@@ -233,13 +235,13 @@ function ldsAtomic(e: Emitter, i: number): void {
     return;
   }
   const form = ldsForm(e, address, active, 4);
-  const operands = atomicOperands(e, data, base === AtomicKind.CmpSwap, false);
-  if (form.inRange && form.aligned && !form.predicated && isDirectAtomic(base)) {
-    e.ids[i] = writeAtomic(body, base, T.U32, ldsPointer(e, address, 0), Scope.Workgroup, operands);
+  const operands = atomicOperands(e, data, hasTwoOperands(kind), false);
+  if (form.inRange && form.aligned && !form.predicated && isDirectAtomic(kind)) {
+    e.ids[i] = writeAtomic(body, kind, ldsPointer(e, address, 0), Scope.Workgroup, operands);
     return;
   }
   const { good, index } = checkLds(e, i, 4);
-  e.ids[i] = body.call(ldsAtomicFunction(e.functions, ldsDwords(e), base), T.U32, [good, index, ...operands]);
+  e.ids[i] = body.call(ldsAtomicFunction(e.functions, ldsDwords(e), kind), T.U32, [good, index, ...operands]);
 }
 
 /** Checks range, predicate and alignment of an LDS atomic; notes the fault. Gives the condition, and the index of the first dword. */

@@ -2,6 +2,7 @@ import { AtomicKind } from "../../ir/ops.ts";
 import type { Body } from "../body.ts";
 import { Code, Decoration, Semantics } from "../codes.ts";
 import { T } from "../module.ts";
+import { flushed } from "./float.ts";
 
 /** Kinds that are one SPIR-V instruction. */
 const DIRECT: ReadonlyMap<number, number> = new Map([
@@ -17,51 +18,76 @@ const DIRECT: ReadonlyMap<number, number> = new Map([
   [AtomicKind.Xor, Code.AtomicXor],
 ]);
 
-/** Whether an atomic kind (without the Wide bit) is one instruction, so that it needs no function around it. */
+/** Whether an atomic kind is one instruction, so that it needs no function around it. */
 export function isDirectAtomic(kind: number): boolean {
-  return DIRECT.has(kind) || kind === AtomicKind.CmpSwap;
+  const base = kind & AtomicKind.Mask;
+  return DIRECT.has(base) || base === AtomicKind.CmpSwap;
 }
 
-/** Whether a kind computes with floats (32-bit only). */
+/** Whether a kind computes with floats. */
 export function isFloatAtomic(kind: number): boolean {
-  return kind === AtomicKind.FMin || kind === AtomicKind.FMax || kind === AtomicKind.FAdd;
+  switch (kind & AtomicKind.Mask) {
+    case AtomicKind.FMin:
+    case AtomicKind.FMax:
+    case AtomicKind.FAdd:
+    case AtomicKind.FCmpSwap:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Type in memory of the operands of an atomic kind. */
+export function atomicType(kind: number): T {
+  return (kind & AtomicKind.Wide) !== 0 ? T.U64 : T.U32;
 }
 
 /**
- * Writes an atomic operation on U32 or U64 and returns the old value. `data` holds the operand, for compare-swap then the compare value.
- * Increments, decrements and floats are loops of compare-exchange: a lane repeats only when another one has succeeded in between.
- *
- * Semantics of AMD's RDNA2 ISA document (memory instructions): Inc: old >= data ? 0 : old + 1; Dec: old == 0 || old > data ? data : old - 1;
- * FMin: data < old ? data : old; FMax: data > old ? data : old.
+ * Writes an atomic operation and returns the old value. `kind` as in the IR; operands have {@linkcode atomicType}, for kinds with two operands there are
+ * two. What is no single instruction is a loop of compare-exchange: a lane repeats only when another one has succeeded in between.
  */
 export function writeAtomic(
   body: Body,
   kind: number,
-  type: T,
   pointer: number,
   scope: number,
   data: readonly number[],
 ): number {
   const { module } = body;
+  const type = atomicType(kind), base = kind & AtomicKind.Mask;
   const scopeId = module.u32(scope), relaxed = module.u32(Semantics.None);
-  const direct = DIRECT.get(kind);
+  const direct = DIRECT.get(base);
   if (direct !== undefined) return body.ops(direct, type, [pointer, scopeId, relaxed, data[0]]);
-  if (kind === AtomicKind.CmpSwap) {
+  if (base === AtomicKind.CmpSwap) {
     return body.ops(Code.AtomicCompareExchange, type, [pointer, scopeId, relaxed, relaxed, data[0], data[1]]);
   }
+  return exchangeLoop(
+    body,
+    type,
+    pointer,
+    scope,
+    (old) => new Update(body, type, (kind & AtomicKind.Flush) !== 0).fresh(base, old, data),
+  );
+}
+
+/** Replaces the value at `pointer` by what `update` makes of it, and returns the old value. */
+export function exchangeLoop(
+  body: Body,
+  type: T,
+  pointer: number,
+  scope: number,
+  update: (old: number) => number,
+): number {
+  const { module } = body;
+  const scopeId = module.u32(scope), relaxed = module.u32(Semantics.None);
   const initial = body.ops(Code.AtomicLoad, type, [pointer, scopeId, relaxed]);
   const before = body.block;
-  const [header, next, merge, expected, found] = [
-    module.bound++,
-    module.bound++,
-    module.bound++,
-    module.bound++,
-    module.bound++,
-  ];
+  const header = module.bound++, next = module.bound++, merge = module.bound++;
+  const expected = module.bound++, found = module.bound++;
   body.branch(header);
   body.label(header);
   body.words.put(Code.Phi, [module.type(type), expected, initial, before, found, next]);
-  const fresh = freshValue(body, kind, type, expected, data[0]);
+  const fresh = update(expected);
   body.words.put(Code.AtomicCompareExchange, [
     module.type(type),
     found,
@@ -81,33 +107,67 @@ export function writeAtomic(
   return expected;
 }
 
-function freshValue(body: Body, kind: number, type: T, old: number, data: number): number {
-  const { module } = body;
-  const number = (value: number) => type === T.U64 ? module.u64(value) : module.u32(value);
-  switch (kind) {
-    case AtomicKind.Inc: {
-      const wraps = body.op2(Code.UGreaterThanEqual, T.Bool, old, data);
-      return body.select(type, wraps, number(0), body.op2(Code.IAdd, type, old, number(1)));
+/** The new value of the kinds that are no single instruction (semantics: the IR's AtomicKind). */
+class Update {
+  private readonly float: T;
+
+  constructor(private readonly body: Body, private readonly type: T, private readonly flush: boolean) {
+    this.float = type === T.U64 ? T.F64 : T.F32;
+  }
+
+  fresh(base: number, old: number, [data, second]: readonly number[]): number {
+    const { body, type } = this;
+    const op = (opcode: number, a: number, b: number) => body.op2(opcode, type, a, b);
+    const select = (condition: number, yes: number, no: number) => body.select(type, condition, yes, no);
+    switch (base) {
+      case AtomicKind.Inc:
+        return select(this.reaches(old, data), this.number(0), op(Code.IAdd, old, this.number(1)));
+      case AtomicKind.Dec: {
+        const isZero = body.op2(Code.IEqual, T.Bool, old, this.number(0));
+        const above = body.op2(Code.ULessThan, T.Bool, data, old);
+        const wraps = body.op2(Code.LogicalOr, T.Bool, isZero, above);
+        return select(wraps, data, op(Code.ISub, old, this.number(1)));
+      }
+      case AtomicKind.RSub:
+        return op(Code.ISub, data, old);
+      case AtomicKind.MaskOr:
+        return op(Code.BitwiseOr, op(Code.BitwiseAnd, old, body.op1(Code.Not, type, data)), second);
+      case AtomicKind.Wrap:
+        return select(this.reaches(old, data), op(Code.ISub, old, data), op(Code.IAdd, old, second));
+      case AtomicKind.SubClamp:
+        return select(this.reaches(old, data), op(Code.ISub, old, data), this.number(0));
+      case AtomicKind.FMin:
+        return select(this.test(Code.FOrdLessThan, data, old), data, old);
+      case AtomicKind.FMax:
+        return select(this.test(Code.FOrdLessThan, old, data), data, old);
+      case AtomicKind.FCmpSwap:
+        return select(this.test(Code.FOrdEqual, old, second), data, old);
+      case AtomicKind.FAdd: {
+        const sum = body.op2(Code.FAdd, this.float, this.operand(old), this.operand(data));
+        body.module.decorate(sum, Decoration.NoContraction);
+        return body.op1(Code.Bitcast, type, this.flush ? flushed(body, sum) : sum);
+      }
+      default:
+        throw new Error(`unknown atomic kind ${base}`);
     }
-    case AtomicKind.Dec: {
-      const isZero = body.op2(Code.IEqual, T.Bool, old, number(0));
-      const above = body.op2(Code.ULessThan, T.Bool, data, old);
-      const wraps = body.op2(Code.LogicalOr, T.Bool, isZero, above);
-      return body.select(type, wraps, data, body.op2(Code.ISub, type, old, number(1)));
-    }
-    case AtomicKind.FMin:
-    case AtomicKind.FMax: {
-      const a = body.op1(Code.Bitcast, T.F32, data), b = body.op1(Code.Bitcast, T.F32, old);
-      const compare = kind === AtomicKind.FMin ? Code.FOrdLessThan : Code.FOrdGreaterThan;
-      return body.select(type, body.op2(compare, T.Bool, a, b), data, old);
-    }
-    case AtomicKind.FAdd: {
-      const a = body.op1(Code.Bitcast, T.F32, data), b = body.op1(Code.Bitcast, T.F32, old);
-      const sum = body.op2(Code.FAdd, T.F32, b, a);
-      module.decorate(sum, Decoration.NoContraction);
-      return body.op1(Code.Bitcast, T.U32, sum);
-    }
-    default:
-      throw new Error(`unknown atomic kind ${kind}`);
+  }
+
+  private number(value: number): number {
+    const { module } = this.body;
+    return this.type === T.U64 ? module.u64(value) : module.u32(value);
+  }
+
+  private reaches(a: number, b: number): number {
+    return this.body.op2(Code.UGreaterThanEqual, T.Bool, a, b);
+  }
+
+  private operand(bits: number): number {
+    const value = this.body.op1(Code.Bitcast, this.float, bits);
+    return this.flush ? flushed(this.body, value) : value;
+  }
+
+  private test(opcode: number, a: number, b: number): number {
+    const { body, float } = this;
+    return body.op2(opcode, T.Bool, body.op1(Code.Bitcast, float, a), body.op1(Code.Bitcast, float, b));
   }
 }

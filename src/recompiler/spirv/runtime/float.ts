@@ -31,7 +31,8 @@ export function flushDenormal(functions: RuntimeFunctions): number {
   return functions.get("flush", T.F32, [T.F32], (body) => body.returnValue(flushed(body, body.parameters[0])));
 }
 
-function flushed(body: Body, value: number): number {
+/** Code for the same. */
+export function flushed(body: Body, value: number): number {
   const { module } = body;
   const bits = body.op1(Code.Bitcast, T.U32, value);
   const exponent = body.op2(Code.BitwiseAnd, T.U32, bits, module.u32(0x7f800000));

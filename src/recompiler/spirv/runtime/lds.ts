@@ -1,4 +1,4 @@
-import { AtomicKind } from "../../ir/ops.ts";
+import { hasTwoOperands } from "../../ir/ops.ts";
 import type { Body } from "../body.ts";
 import { Code, Scope, Semantics, Storage } from "../codes.ts";
 import { T } from "../module.ts";
@@ -190,13 +190,13 @@ function storeMasked(lds: LdsBody, index: number, value: number, bytes: number):
  * it is good.
  */
 export function ldsAtomicFunction(functions: RuntimeFunctions, dwords: number, kind: number): number {
-  const data = kind === AtomicKind.CmpSwap ? [T.U32, T.U32] : [T.U32];
+  const data = hasTwoOperands(kind) ? [T.U32, T.U32] : [T.U32];
   return functions.get(`ldsAtomic${kind}`, T.U32, [T.Bool, T.U32, ...data], (body) => {
     const [good, index, ...operands] = body.parameters;
     const array = ldsArray(functions, dwords);
     const old = body.choose(T.U32, good, () => {
       const pointer = body.element(Storage.Workgroup, T.U32, array, index);
-      return writeAtomic(body, kind, T.U32, pointer, Scope.Workgroup, operands);
+      return writeAtomic(body, kind, pointer, Scope.Workgroup, operands);
     }, () => body.module.u32(0));
     body.returnValue(old);
   });

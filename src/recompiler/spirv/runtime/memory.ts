@@ -1,8 +1,8 @@
-import { AtomicKind } from "../../ir/ops.ts";
+import { AtomicKind, hasTwoOperands } from "../../ir/ops.ts";
 import type { Body } from "../body.ts";
 import { Code, Scope, Semantics } from "../codes.ts";
 import { T } from "../module.ts";
-import { writeAtomic } from "./atomic.ts";
+import { atomicType, writeAtomic } from "./atomic.ts";
 import type { RuntimeFunctions } from "./functions.ts";
 
 /** Loads, stores and atomics at device addresses that are more than one instruction. */
@@ -82,15 +82,15 @@ export function narrowStore(functions: RuntimeFunctions, bytes: number): number 
  * U32, V2 when wide. Gives 0 and does nothing unless it is good.
  */
 export function atomicFunction(functions: RuntimeFunctions, kind: number): number {
-  const wide = (kind & AtomicKind.Wide) !== 0, base = kind & AtomicKind.Mask;
-  const outer = wide ? T.V2 : T.U32, inner = wide ? T.U64 : T.U32;
-  const data = base === AtomicKind.CmpSwap ? [outer, outer] : [outer];
+  const wide = (kind & AtomicKind.Wide) !== 0;
+  const outer = wide ? T.V2 : T.U32, inner = atomicType(kind);
+  const data = hasTwoOperands(kind) ? [outer, outer] : [outer];
   return functions.get(`atomic${kind}`, outer, [T.Bool, T.U64, ...data], (body) => {
     const [good, address, ...operands] = body.parameters;
     const old = body.choose(outer, good, () => {
       const pointer = body.pointerAt(inner, address);
       const values = operands.map((value) => wide ? body.op1(Code.Bitcast, T.U64, value) : value);
-      const result = writeAtomic(body, base, inner, pointer, Scope.Device, values);
+      const result = writeAtomic(body, kind, pointer, Scope.Device, values);
       return wide ? body.op1(Code.Bitcast, T.V2, result) : result;
     }, () => body.module.zero(outer));
     body.returnValue(old);
