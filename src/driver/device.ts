@@ -5,7 +5,7 @@ import { GuestMemory } from "../guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../guest/memory/mmap_allocator.ts";
 import type { Program } from "../guest/program.ts";
 import { runProgram, type RunResult } from "./run_program.ts";
-import { VulkanExecutor } from "./vulkan/vulkan_executor.ts";
+import { UNALIGNED_LOAD, VulkanExecutor } from "./vulkan/vulkan_executor.ts";
 
 /** Options of {@linkcode openDevice}. */
 export interface OpenOptions {
@@ -56,6 +56,14 @@ export class Device {
    * @throws HostError if the host cannot do it.
    */
   run(program: Program): ProgramRun {
+    const run = this.#run(program, false);
+    if (run.result.error?.code !== UNALIGNED_LOAD) return run;
+    // Rare, and only known when it happens: once more from the start, with programs that can do it.
+    run.close();
+    return this.#run(program, true);
+  }
+
+  #run(program: Program, unalignedLoads: boolean): ProgramRun {
     const memory = new GuestMemory(new MmapAllocator());
     let executor: VulkanExecutor | undefined;
     // A device that hangs may still write to the memory: then it is never given back.
@@ -65,7 +73,7 @@ export class Device {
     };
     let result: RunResult;
     try {
-      executor = new VulkanExecutor(this.#gpu, { target: program.target, backing: this.#memory });
+      executor = new VulkanExecutor(this.#gpu, { target: program.target, backing: this.#memory, unalignedLoads });
       try {
         result = runProgram(program, executor, memory);
       } finally {

@@ -1,10 +1,11 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
 import { Device } from "../../src/driver/device.ts";
+import { RefusedError } from "../../src/errors.ts";
 import { anyagc } from "../cli/support.ts";
 import { computeState, descriptor, GuestProgram, words64 } from "../support/guest_program.ts";
-import { COPY, SQUARE } from "../support/machine_code.ts";
+import { COPY, COPY16, SQUARE } from "../support/machine_code.ts";
 import { dispatchDirect } from "../support/packets.ts";
-import { runGuestWell } from "../support/run.ts";
+import { runGuest, runGuestWell } from "../support/run.ts";
 import { deviceTest } from "../support/vulkan.ts";
 
 /** Squares 0..63. */
@@ -35,6 +36,47 @@ deviceTest(
     }
   },
 );
+
+deviceTest(
+  "loads from addresses that are no multiple of 4 work: the run starts again with programs that can do it",
+  (gpu) => {
+    const device = new Device(gpu, "automatic");
+    const guest = new GuestProgram("unaligned"), code = guest.code(COPY16);
+    const bytes = Uint8Array.from({ length: 4096 }, (_, i) => i * 37), from = guest.buffer(bytes);
+    const to = guest.buffer(new Uint32Array(1024));
+    const at = from.address + 3n;
+    guest.submit(
+      0,
+      computeState({ code, userData: [...words64(at), ...words64(to.address)], threads: [64, 1, 1] }),
+      dispatchDirect([1, 1, 1]),
+    );
+    const run = device.run(guest.program);
+    assertEquals(run.result.error, undefined);
+    assertEquals(run.memory.read(to.address, 1024), bytes.slice(3, 1027));
+    run.close();
+
+    using refused = runGuest(gpu, guest.program);
+    const { error } = refused.result;
+    assertInstanceOf(error, RefusedError);
+    assertEquals([error.code, error.place.pc], ["driver.unaligned-load", 4]);
+  },
+);
+
+deviceTest("an access that lies in two windows which adjoin each other is refused, and not called a fault", (gpu) => {
+  const guest = new GuestProgram("adjoining"), code = guest.code(COPY16);
+  const from = guest.buffer(new Uint32Array(1024)), to = guest.buffer(new Uint32Array(1024));
+  const { program } = guest;
+  const window = program.memory.find(({ base }) => base === from.address)!;
+  program.memory.push({ ...window, name: "behind", base: window.base + BigInt(window.bytes), bytes: 4096 });
+  guest.submit(
+    0,
+    computeState({ code, userData: [...words64(from.address + 4088n), ...words64(to.address)], threads: [1, 1, 1] }),
+    dispatchDirect([1, 1, 1]),
+  );
+  using run = runGuest(gpu, program);
+  assertInstanceOf(run.result.error, RefusedError);
+  assertEquals(run.result.error.code, "driver.window-crossing");
+});
 
 deviceTest("a device without import of host memory gives the same results with mirrored memory", (gpu) => {
   const { program, to } = squares();

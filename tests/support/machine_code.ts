@@ -209,3 +209,18 @@ export const UNSUPPORTED = Uint32Array.of(
   ...[0xd8660000, 0x00000000], // ds_gws_init v0 gds
   0xbf810000, // s_endpgm
 );
+
+/**
+ * out[y * s4 + x] = component x of an image's texel, for the threads (x, y) of one group. s[0:1] the image's T# in memory, s[2:3] out. The image is
+ * loaded at pc 24.
+ */
+export const IMAGE_LOAD = Uint32Array.of(
+  ...[0xf40c0200, 0xfa000000], // s_load_dwordx8 s[8:15], s[0:1], null
+  ...[0xd5430002, 0x04000901], // v_mad_u32_u24 v2, v1, s4, v0
+  0x34040482, // v_lshlrev_b32_e32 v2, 2, v2
+  0xbf8cc07f, // s_waitcnt lgkmcnt(0)
+  ...[0xf0001108, 0x00020300], // image_load v3, v[0:1], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm
+  0xbf8c3f70, // s_waitcnt vmcnt(0)
+  ...[0xdc708000, 0x00020302], // global_store_dword v2, v3, s[2:3]
+  0xbf810000, // s_endpgm
+);

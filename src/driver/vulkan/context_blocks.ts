@@ -5,7 +5,7 @@ import type { GpuDevice } from "../../gpu/device.ts";
 
 /** A failing access that a program recorded. */
 export interface RecordedFault {
-  reason: "unmapped" | "permission" | "overflow" | "unaligned" | "unknown";
+  reason: "unmapped" | "permission" | "overflow" | "unaligned" | "elsewhere";
   /** Guest address. */
   address: bigint;
   bytes: number;
@@ -18,6 +18,7 @@ const REASONS = new Map<number, RecordedFault["reason"]>([
   [FaultReason.Permission, "permission"],
   [FaultReason.Overflow, "overflow"],
   [FaultReason.Unaligned, "unaligned"],
+  [FaultReason.Elsewhere, "elsewhere"],
 ]);
 
 /** Blocks start at multiples of this many bytes: the zero and sink areas are cache lines of their own. */
@@ -67,8 +68,10 @@ export class ContextBlocks {
   takeFault(index: number): RecordedFault | null {
     const view = this.#view, at = index * this.#stride + Context.Fault;
     if (view.getUint32(at + FaultRecord.State, true) === 0) return null;
+    const reason = REASONS.get(view.getUint32(at + FaultRecord.Reason, true));
+    if (reason === undefined) throw new Error("a program wrote a fault record of an unknown kind");
     const fault: RecordedFault = {
-      reason: REASONS.get(view.getUint32(at + FaultRecord.Reason, true)) ?? "unknown",
+      reason,
       address: view.getBigUint64(at + FaultRecord.Address, true),
       bytes: view.getUint32(at + FaultRecord.Bytes, true),
       pc: view.getUint32(at + FaultRecord.Pc, true),

@@ -5,8 +5,10 @@ import { Permission } from "../../guest/memory/window.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import { type ComputePipeline, createComputePipeline, destroyPipeline } from "../../gpu/pipelines.ts";
 import type { Target } from "../../rdna/target.ts";
-import { recompileWithDescriptors } from "../../recompiler/recompile.ts";
-import type { Artifact, RecompilerDevice } from "../../recompiler/request.ts";
+import { imageClass, NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
+import { resolveImageDescriptors } from "../../recompiler/passes/resources.ts";
+import { recompile as recompileProgram } from "../../recompiler/recompile.ts";
+import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import { MAX_CODE_BYTES, recompileRequest, requestKey } from "../compute_dispatch.ts";
 import type { ComputeDispatch, ProgramReport } from "../executor.ts";
 
@@ -14,117 +16,176 @@ import type { ComputeDispatch, ProgramReport } from "../executor.ts";
 export interface LoadedProgram {
   /** Guest address of the first instruction. */
   readonly address: bigint;
-  /** The words that decided what it became. */
-  readonly code: Uint32Array;
+  readonly source: ProgramSource;
+  /** Classes of the images that it is for, as text; empty for a program without images. */
+  readonly images: string;
   readonly artifact: Artifact;
   readonly pipeline: ComputePipeline;
   readonly report: ProgramReport;
+}
+
+/** What all programs of a cache have in common. */
+export interface ProgramOptions {
+  target: Target;
+  /** The recompiler's view of the device. */
+  device: RecompilerDevice;
+  /** See `RecompileRequest.unalignedLoads`. */
+  unalignedLoads: boolean;
+}
+
+/** Code with the state that it is dispatched with. */
+interface ProgramSource {
+  /** `code` is a copy of guest memory. */
+  readonly request: RecompileRequest;
+  /** The words that decided what it became. */
+  readonly code: Uint32Array;
+  /** How the descriptors of its images are found, if it has any. */
+  readonly needs: NeedsImageDescriptors | undefined;
+  /** What it became, by the classes of its images. */
+  readonly programs: Map<string, LoadedProgram>;
 }
 
 /** The programs of one guest on one device: recompiled on first use, and again when the guest has changed their code. */
 export class ProgramCache {
   readonly #device: GpuDevice;
   readonly #layout: bigint;
-  readonly #target: Target;
-  readonly #recompilerDevice: RecompilerDevice;
-  readonly #programs = new Map<string, LoadedProgram[]>();
+  readonly #options: ProgramOptions;
+  readonly #sources = new Map<string, ProgramSource[]>();
 
   /** @param layout VkPipelineLayout of all programs; stays the caller's */
-  constructor(device: GpuDevice, layout: bigint, target: Target, recompilerDevice: RecompilerDevice) {
+  constructor(device: GpuDevice, layout: bigint, options: ProgramOptions) {
     this.#device = device;
     this.#layout = layout;
-    this.#target = target;
-    this.#recompilerDevice = recompilerDevice;
+    this.#options = options;
   }
 
   /**
-   * The program of a dispatch, for the code that is in memory now. Work in flight may still change that code: see {@linkcode isCurrent}.
+   * The program of a dispatch, for the code and the image descriptors that are in memory now. Work in flight may still change them: see
+   * {@linkcode isCurrent}.
    *
-   * @param settle waits for work in flight; called before memory other than the code is read
+   * @param windows entries of the window table that it must be able to use
    * @throws RefusedError for what is not supported; GuestFaultError when the code is not in executable memory
    */
-  load(dispatch: ComputeDispatch, memory: GuestMemory, settle: () => void): LoadedProgram {
+  load(dispatch: ComputeDispatch, memory: GuestMemory, windows: number): LoadedProgram {
     const { program, waveSize, partialThreads } = dispatch;
     const words = codeAt(memory, program.address, dispatch.place);
-    const key = requestKey(program, this.#target, waveSize, partialThreads);
-    let list = this.#programs.get(key);
-    const known = list?.find(({ code }) => startsWith(words, code));
-    if (known !== undefined) return known;
-    const loaded = this.#create(dispatch, memory, words, settle);
-    if (list === undefined) this.#programs.set(key, list = []);
-    list.push(loaded);
-    return loaded;
+    const room = windowRoom(windows);
+    const key = `${requestKey(program, this.#options.target, waveSize, partialThreads)},${room}`;
+    let sources = this.#sources.get(key);
+    const known = sources?.find(({ code }) => startsWith(words, code));
+    if (known !== undefined && known.needs === undefined) return known.programs.get("")!;
+    try {
+      if (known !== undefined) {
+        const images = resolveImages(known, dispatch.userData, memory);
+        const loaded = known.programs.get(images.key);
+        if (loaded !== undefined) return loaded;
+        return this.#add(
+          known,
+          images,
+          recompile({ ...known.request, imageDescriptors: images.descriptors }),
+          dispatch,
+        );
+      }
+      const [source, images, artifact] = this.#recompile(dispatch, words.slice(), memory, room);
+      const loaded = this.#add(source, images, artifact, dispatch);
+      if (sources === undefined) this.#sources.set(key, sources = []);
+      sources.push(source);
+      return loaded;
+    } catch (error) {
+      throw inProgram(error, dispatch);
+    }
   }
 
-  /** Whether memory still holds the code that the program was made from. */
-  isCurrent(program: LoadedProgram, memory: GuestMemory): boolean {
-    const window = memory.find(program.address);
+  /** Whether memory still holds what the program was made from: its code, and descriptors of the same kinds for that user data. */
+  isCurrent({ address, source, images }: LoadedProgram, userData: Uint32Array, memory: GuestMemory): boolean {
+    const window = memory.find(address);
     if (window === undefined) return false;
-    return startsWith(window.words.subarray(Number(program.address - window.base) / 4), program.code);
+    if (!startsWith(window.words.subarray(Number(address - window.base) / 4), source.code)) return false;
+    if (source.needs === undefined) return true;
+    try {
+      return resolveImages(source, userData, memory).key === images;
+    } catch (error) {
+      if (!(error instanceof AnyAgcError)) throw error;
+      return false;
+    }
   }
 
   /** Reports of all programs, in order of their first use. */
   reports(): ProgramReport[] {
-    return [...this.#programs.values()].flatMap((list) => list.map(({ report }) => report));
+    return this.#programs().map(({ report }) => report);
   }
 
   /** Destroys the pipelines. The device must not be using them. */
   destroy(): void {
-    for (const list of this.#programs.values()) {
-      for (const { pipeline } of list) destroyPipeline(this.#device, pipeline);
-    }
-    this.#programs.clear();
+    for (const { pipeline } of this.#programs()) destroyPipeline(this.#device, pipeline);
+    this.#sources.clear();
   }
 
-  #create(dispatch: ComputeDispatch, memory: GuestMemory, words: Uint32Array, settle: () => void): LoadedProgram {
-    const { program, waveSize, partialThreads } = dispatch;
-    const start = performance.now();
-    let artifact: Artifact, snapshot: Uint32Array, settled: boolean;
-    do {
-      // The recompiler reads the code several times, and work in flight may be writing to it.
-      snapshot = words.slice();
-      settled = false;
-      const request = recompileRequest(
-        program,
-        snapshot,
-        this.#target,
-        waveSize,
-        partialThreads,
-        this.#recompilerDevice,
-      );
-      try {
-        artifact = recompileWithDescriptors(request, dispatch.userData, (address) => {
-          settled = true;
-          settle();
-          return memory.readU32(address);
-        });
-      } catch (error) {
-        throw inProgram(error, dispatch);
-      }
-    } while (settled && !startsWith(words, snapshot.subarray(0, artifact.codeWords)));
+  #programs(): LoadedProgram[] {
+    return [...this.#sources.values()].flat().flatMap(({ programs }) => [...programs.values()]);
+  }
+
+  #recompile(
+    { program, waveSize, partialThreads, userData }: ComputeDispatch,
+    code: Uint32Array,
+    memory: GuestMemory,
+    windows: number,
+  ): [ProgramSource, ResolvedImages, TimedArtifact] {
+    const { target, device, unalignedLoads } = this.#options;
+    const request = {
+      ...recompileRequest(program, code, target, waveSize, partialThreads, device),
+      windows,
+      unalignedLoads,
+    };
+    const source = (artifact: TimedArtifact, needs?: NeedsImageDescriptors): ProgramSource => ({
+      request,
+      code: code.slice(0, artifact.codeWords),
+      needs,
+      programs: new Map(),
+    });
+    try {
+      const artifact = recompile(request);
+      return [source(artifact), NO_IMAGES, artifact];
+    } catch (error) {
+      if (!(error instanceof NeedsImageDescriptors)) throw error;
+      const images = resolveImages({ needs: error, request }, userData, memory);
+      const artifact = recompile({ ...request, imageDescriptors: images.descriptors });
+      return [source(artifact, error), images, artifact];
+    }
+  }
+
+  #add(
+    source: ProgramSource,
+    images: ResolvedImages,
+    artifact: TimedArtifact,
+    dispatch: ComputeDispatch,
+  ): LoadedProgram {
     this.#checkLimits(artifact, dispatch);
-    const recompiled = performance.now();
-    const { spirv, laneMode, laneModeReason, workgroupSize, instructionCount } = artifact;
+    const { spirv, laneMode, laneModeReason, workgroupSize, instructionCount, recompileMs } = artifact;
+    const { address } = dispatch.program;
+    const start = performance.now();
     const pipeline = createComputePipeline(this.#device, { spirv, layout: this.#layout });
-    const { address } = program;
-    return {
+    const loaded: LoadedProgram = {
       address,
-      code: snapshot.slice(0, artifact.codeWords),
+      source,
+      images: images.key,
       artifact,
       pipeline,
       report: {
         address,
         instructions: instructionCount,
         words: spirv.length,
-        waveSize,
+        waveSize: dispatch.waveSize,
         laneMode,
         laneModeReason,
         workgroupSize,
-        recompileMs: recompiled - start,
-        createMs: performance.now() - recompiled,
+        recompileMs,
+        createMs: performance.now() - start,
         dispatches: 0,
       },
     };
+    source.programs.set(images.key, loaded);
+    return loaded;
   }
 
   #checkLimits({ workgroupSize, sharedBytes }: Artifact, { program, place }: ComputeDispatch): void {
@@ -149,6 +210,40 @@ export class ProgramCache {
       refuse("shared-memory", `${sharedBytes} bytes of workgroup memory`, `${limits.computeSharedMemory}`);
     }
   }
+}
+
+/** Rounds a number of windows up to a power of two, so that programs are not recompiled for each window that appears. */
+function windowRoom(windows: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, windows)));
+}
+
+type TimedArtifact = Artifact & { recompileMs: number };
+
+/** Recompiles, and tells how long it took. */
+function recompile(request: RecompileRequest): TimedArtifact {
+  const start = performance.now();
+  const artifact = recompileProgram(request);
+  return { ...artifact, recompileMs: performance.now() - start };
+}
+
+/** Image descriptors by pc, and the classes that tell programs apart. */
+interface ResolvedImages {
+  descriptors: ReadonlyMap<number, Uint32Array>;
+  key: string;
+}
+
+const NO_IMAGES: ResolvedImages = { descriptors: new Map(), key: "" };
+
+/** Finds the image descriptors of a program, as user data and memory are now. */
+function resolveImages(
+  { needs, request }: Pick<ProgramSource, "needs" | "request">,
+  userData: Uint32Array,
+  memory: GuestMemory,
+): ResolvedImages {
+  if (needs === undefined) return NO_IMAGES;
+  const descriptors = resolveImageDescriptors(needs, request, userData, (address) => memory.readU32(address));
+  const key = Array.from(descriptors, ([pc, words]) => `${hex(pc)}: ${imageClass(words).join(" ")}`).join("; ");
+  return { descriptors, key };
 }
 
 /** An error of the recompiler with the dispatch's place; it knows the program counter at most. */

@@ -1,4 +1,4 @@
-import { AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
+import { AnyAgcError, type ErrorPlace, ExitCode, GuestFaultError, hex, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { CommandQueue } from "../../gpu/command_queue.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
@@ -6,11 +6,13 @@ import type { BackingKind } from "../../gpu/guest_backing.ts";
 import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines.ts";
 import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
+import { decode } from "../../rdna/decode.ts";
+import { OPCODES } from "../../rdna/table.ts";
 import type { Target } from "../../rdna/target.ts";
 import { Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
-import { ContextBlocks } from "./context_blocks.ts";
+import { ContextBlocks, type RecordedFault } from "./context_blocks.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
 import { DeviceWindows } from "./windows.ts";
 
@@ -20,19 +22,28 @@ export interface VulkanExecutorOptions {
   target: Target;
   /** How guest memory reaches the device; `automatic` by default. */
   backing?: BackingKind;
+  /** Loads work at addresses that are no multiple of 4, as on the console: longer programs. Otherwise they are refused when they happen. */
+  unalignedLoads?: boolean;
   /** Milliseconds that a batch of dispatches may take; a minute by default. */
   timeout?: number;
 }
+
+/** Code of the error that {@linkcode VulkanExecutorOptions.unalignedLoads} avoids. */
+export const UNALIGNED_LOAD = "driver.unaligned-load";
 
 /** Dispatches that are recorded before a command buffer is submitted. */
 const BATCH = 64;
 /** Batches that are recorded or in flight at most; their context blocks are all different. */
 const BATCHES = 4;
 
+const NO_USER_DATA = new Uint32Array(0);
+
 /** A dispatch that was recorded, until it is known to have finished well. */
 interface Recorded {
   program: LoadedProgram;
   place: ErrorPlace;
+  /** The dispatch's, where the program needs it to find its images. */
+  userData: Uint32Array;
   /** Index of its context block. */
   context: number;
   /** Earlier dispatches may not have finished when its code was looked at. */
@@ -61,6 +72,8 @@ export class VulkanExecutor implements ComputeExecutor {
   readonly #programs: ProgramCache;
   #memory: GuestMemory | null = null;
   #generation = -1;
+  /** Entries of the window table. */
+  #windowCount = 0;
   /** Oldest first; only the last one may be recording. */
   readonly #batches: Batch[] = [];
   #nextContext = 0;
@@ -77,7 +90,8 @@ export class VulkanExecutor implements ComputeExecutor {
     this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, timeout: options.timeout });
     this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
     this.#contexts = new ContextBlocks(device, BATCH * BATCHES);
-    this.#programs = new ProgramCache(device, this.#layout, options.target, this.recompilerDevice);
+    const { target, unalignedLoads = false } = options;
+    this.#programs = new ProgramCache(device, this.#layout, { target, unalignedLoads, device: this.recompilerDevice });
   }
 
   get busy(): boolean {
@@ -103,14 +117,16 @@ export class VulkanExecutor implements ComputeExecutor {
     this.drain();
     this.#memory = memory;
     this.#generation = memory.generation;
-    this.#contexts.setWindows(this.#windows.update(memory));
+    const table = this.#windows.update(memory);
+    this.#windowCount = table.length;
+    this.#contexts.setWindows(table);
   }
 
   dispatch(dispatch: ComputeDispatch): void {
     const memory = this.#memory;
     if (memory === null) throw new Error("attach guest memory first");
     if (memory.generation !== this.#generation) this.attach(memory);
-    const program = this.#programs.load(dispatch, memory, () => this.drain());
+    const program = this.#load(dispatch, memory);
     const [x, y, z] = this.#groups(dispatch);
     const follows = this.busy;
     const batch = this.#recording();
@@ -128,7 +144,8 @@ export class VulkanExecutor implements ComputeExecutor {
     queue.pushConstants(this.#layout, Push.Bytes);
     queue.dispatch(x, y, z);
     program.report.dispatches++;
-    batch.dispatches.push({ program, place: dispatch.place, context, follows });
+    const userData = program.images === "" ? NO_USER_DATA : dispatch.userData.slice();
+    batch.dispatches.push({ program, place: dispatch.place, userData, context, follows });
     if (batch.dispatches.length < BATCH) return;
     // A mirrored device needs the copies of one batch to be downloaded before those of the next are uploaded.
     if (this.#windows.kind === "mirrored") this.drain();
@@ -160,6 +177,19 @@ export class VulkanExecutor implements ComputeExecutor {
       this.#contexts.destroy();
       this.#windows.destroy();
       destroyPipelineLayout(this.#device, this.#layout);
+    }
+  }
+
+  #load(dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
+    try {
+      return this.#programs.load(dispatch, memory, this.#windowCount);
+    } catch (error) {
+      // Work in flight may be about to write what was found to be wrong, or may have gone wrong before.
+      if (!(error instanceof AnyAgcError) || error.exitCode !== ExitCode.Guest || !this.busy) throw error;
+      const earlier = this.#drain();
+      if (earlier === undefined) return this.#programs.load(dispatch, memory, this.#windowCount);
+      earlier.cause = error;
+      throw earlier;
     }
   }
 
@@ -229,20 +259,12 @@ export class VulkanExecutor implements ComputeExecutor {
     if (times !== undefined && times.length === 2) this.#deviceMs += times[1] / 1e6;
     let first: AnyAgcError | undefined;
     const seen = new Set<LoadedProgram>();
-    for (const { program, place, context, follows } of dispatches) {
+    for (const { program, place, userData, context, follows } of dispatches) {
       const fault = this.#contexts.takeFault(context);
-      if (fault !== null) {
-        first ??= new GuestFaultError(
-          "driver.memory-fault",
-          `the program at ${hex(program.address)} accessed ${fault.bytes} bytes at ${
-            hex(fault.address)
-          }: ${fault.reason}`,
-          { ...place, guestAddress: fault.address, pc: fault.pc },
-        );
-      }
-      if (!follows || seen.has(program)) continue;
+      if (fault !== null) first ??= faultError(program, fault, place);
+      if (!follows || (seen.has(program) && program.images === "")) continue;
       seen.add(program);
-      if (!this.#programs.isCurrent(program, this.#memory!)) first ??= changedCode(program, place);
+      if (!this.#programs.isCurrent(program, userData, this.#memory!)) first ??= changedProgram(program, place);
     }
     return first;
   }
@@ -268,16 +290,45 @@ export class VulkanExecutor implements ComputeExecutor {
   }
 }
 
+/** What a recorded fault is as an error: the guest's, or a refusal of what only the recompiled program could not do. */
+function faultError(program: LoadedProgram, fault: RecordedFault, place: ErrorPlace): AnyAgcError {
+  const { address, bytes, reason, pc } = fault;
+  const where = { ...place, guestAddress: address, pc };
+  const what = `the program at ${hex(program.address)} accessed ${bytes} bytes at ${hex(address)}`;
+  if (reason === "elsewhere") {
+    return new RefusedError(
+      "driver.window-crossing",
+      `${what}: one access in two windows that adjoin each other is not supported`,
+      where,
+    );
+  }
+  if (reason === "unaligned" && isLoad(program, pc)) {
+    return new RefusedError(
+      UNALIGNED_LOAD,
+      `${what}: the program was recompiled without loads from addresses that are no multiple of 4`,
+      where,
+    );
+  }
+  return new GuestFaultError("driver.memory-fault", `${what}: ${reason}`, where);
+}
+
+/** Loads of guest memory have it in their name, on all paths; nothing else has. */
+function isLoad({ source }: LoadedProgram, pc: number): boolean {
+  return OPCODES[decode(source.code, pc, source.request.target).op].name.includes("_load");
+}
+
 /**
- * The code of a program changed while it was in flight behind other dispatches: which of them wrote it, and whether before or after it was executed, is
- * not known. Code that was written by the GPU is executed as it should be after an ACQUIRE_MEM that invalidates the instruction caches, as the console
- * needs it too, or after any wait for the GPU.
+ * The code of a program, or what kind of images it works on, changed while it was in flight behind other dispatches: which of them wrote it, and whether
+ * before or after it was executed, is not known. Code that was written by the GPU is executed as it should be after an ACQUIRE_MEM that invalidates the
+ * instruction caches, as the console needs it too, and both are after any wait for the GPU.
  */
-function changedCode(program: LoadedProgram, place: ErrorPlace): RefusedError {
+function changedProgram(program: LoadedProgram, place: ErrorPlace): RefusedError {
   return new RefusedError(
     "driver.code-changed",
-    `the code at ${hex(program.address)} changed while dispatches of it were in flight: ` +
-      "code that a dispatch writes needs an ACQUIRE_MEM that invalidates the instruction caches before it is executed",
+    `the code at ${
+      hex(program.address)
+    }, or the kind of its images, changed while dispatches of it were in flight: code that a dispatch writes ` +
+      "needs an ACQUIRE_MEM that invalidates the instruction caches before it is executed",
     { ...place, guestAddress: program.address },
   );
 }
