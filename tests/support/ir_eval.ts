@@ -431,7 +431,7 @@ class Wave {
     const parts = typeof data === "number" ? [data] : data as number[];
     const operand = wide ? scalar.join(parts[0], parts[1]) : BigInt(parts[0]);
     const compare = wide ? scalar.join(parts[2] ?? 0, parts[3] ?? 0) : BigInt(parts[1] ?? 0);
-    const fresh = scalar.atomic(kind & AtomicKind.Mask, wide ? 64 : 32, old, operand, compare);
+    const fresh = scalar.atomic(kind, wide ? 64 : 32, old, operand, compare);
     toBytes(memory, wide ? [Number(fresh & 0xffffffffn), Number(fresh >> 32n)] : Number(fresh));
     return wide ? [words[0], words[1]] : words[0];
   }

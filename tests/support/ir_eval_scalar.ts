@@ -209,11 +209,11 @@ export const OPERATIONS: Record<string, (operands: never[]) => boolean | number 
   ...WIDE_OPERATIONS,
 };
 
-/** New memory contents of an atomic operation on 32 or 64 bits. */
+/** New memory contents of an atomic operation on 32 or 64 bits. `compare` is the second operand of kinds that have two. */
 export function atomic(kind: number, size: 32 | 64, old: bigint, data: bigint, compare: bigint): bigint {
   const signed = (v: bigint) => BigInt.asIntN(size, v);
   const less = (a: bigint, b: bigint) => number(size === 32 ? Number(a) : a) < number(size === 32 ? Number(b) : b);
-  switch (kind) {
+  switch (kind & AtomicKind.Mask) {
     case AtomicKind.Swap:
       return data;
     case AtomicKind.CmpSwap:
@@ -244,8 +244,21 @@ export function atomic(kind: number, size: 32 | 64, old: bigint, data: bigint, c
       return less(data, old) ? data : old;
     case AtomicKind.FMax:
       return less(old, data) ? data : old;
-    case AtomicKind.FAdd:
-      return BigInt(bits32(f32(Number(old)) + f32(Number(data))));
+    case AtomicKind.FAdd: {
+      const flushed = (bits: bigint) => f32(kind & AtomicKind.Flush ? flush(Number(bits)) : Number(bits));
+      const sum = bits32(flushed(old) + flushed(data));
+      return BigInt(kind & AtomicKind.Flush ? flush(sum) : sum);
+    }
+    case AtomicKind.RSub:
+      return BigInt.asUintN(size, data - old);
+    case AtomicKind.MaskOr:
+      return (old & ~data) | compare;
+    case AtomicKind.Wrap:
+      return BigInt.asUintN(size, old >= data ? old - data : old + compare);
+    case AtomicKind.SubClamp:
+      return old >= data ? old - data : 0n;
+    case AtomicKind.FCmpSwap:
+      return number(size === 32 ? Number(old) : old) === number(size === 32 ? Number(compare) : compare) ? data : old;
     default:
       throw new Error(`unknown atomic ${kind}`);
   }

@@ -1,6 +1,6 @@
 import { dumpIr } from "./dump.ts";
 import type { Ir } from "./ir.ts";
-import { AtomicKind, IfKind, MemoryWidth, Op, OPS, Type, TYPE_NAMES } from "./ops.ts";
+import { AtomicKind, hasTwoOperands, IfKind, MemoryWidth, Op, OPS, Type, TYPE_NAMES } from "./ops.ts";
 
 /**
  * Checks that a program obeys the rules of ir.ts: grammar, every value defined before and around its use, operand and result types, numbers of phi
@@ -340,7 +340,7 @@ class Validator {
         break;
       case Op.Atomic:
       case Op.LdsAtomic: {
-        const dwords = ((d & AtomicKind.Wide) !== 0 ? 2 : 1) * ((d & AtomicKind.Mask) === AtomicKind.CmpSwap ? 2 : 1);
+        const dwords = ((d & AtomicKind.Wide) !== 0 ? 2 : 1) * (hasTwoOperands(d) ? 2 : 1);
         if (ir.type[c] !== [0, Type.U32, Type.V2, 0, Type.V4][dwords]) this.fail(i, "data of the wrong type");
         break;
       }

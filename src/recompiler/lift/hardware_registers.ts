@@ -1,0 +1,80 @@
+/**
+ * Hardware registers (AMD RDNA2 ISA, sections 3.1 and 12.2). Only MODE has contents that are known here: FP_ROUND 3:0 and FP_DENORM 7:4 from
+ * RSRC1.FLOAT_MODE, DX10_CLAMP 8, IEEE 9. Float operations are recompiled for these, so a program may write only what is there already.
+ */
+import type { Instruction } from "../../rdna/instruction.ts";
+import { Op } from "../ir/ops.ts";
+import type { Lifter } from "./context.ts";
+import type { Define } from "./dispatch.ts";
+import { refuse } from "./refusal.ts";
+
+/** Names of the registers by number (LLVM, AMDGPUAsmUtils.cpp, for gfx10). */
+const NAMES: Readonly<Record<number, string>> = {
+  1: "MODE",
+  2: "STATUS",
+  3: "TRAPSTS",
+  5: "GPR_ALLOC",
+  6: "LDS_ALLOC",
+  7: "IB_STS",
+  15: "SH_MEM_BASES",
+  16: "TBA_LO",
+  17: "TBA_HI",
+  18: "TMA_LO",
+  19: "TMA_HI",
+  20: "FLAT_SCR_LO",
+  21: "FLAT_SCR_HI",
+  22: "XNACK_MASK",
+  23: "HW_ID1",
+  24: "HW_ID2",
+  25: "POPS_PACKER",
+  29: "SHADER_CYCLES",
+};
+const MODE = 1, FLAT_SCRATCH_LOW = 20, FLAT_SCRATCH_HIGH = 21;
+/** Bits of MODE that are known. */
+const KNOWN_MODE = 0x3ff;
+
+/** Adds the handlers of this class. */
+export function defineHardwareRegisters(define: Define): void {
+  define("s_getreg_b32", (l, i) => {
+    const { id, offset, mask } = field(i);
+    if (id !== MODE) refuse(`the hardware register ${nameOf(id)} is read, whose contents are not known`);
+    l.setScalar(i.dst, l.u((modeBits(l, offset, mask) >>> offset) & mask));
+  });
+  define("s_setreg_b32", (l, i) => setRegister(l, i, l.scalar(i.src0)));
+  define("s_setreg_imm32_b32", (l, i) => setRegister(l, i, l.u(i.literal)));
+  define("s_round_mode", (l, i) => requireMode(l, 0, 15, i.imm & 15));
+  define("s_denorm_mode", (l, i) => requireMode(l, 4, 15, i.imm & 15));
+}
+
+/** Which bits of which register the immediate means. */
+function field(i: Instruction): { id: number; offset: number; mask: number } {
+  const size = ((i.imm >> 11) & 31) + 1;
+  return { id: i.imm & 63, offset: (i.imm >> 6) & 31, mask: size === 32 ? -1 : (1 << size) - 1 };
+}
+
+function nameOf(id: number): string {
+  return NAMES[id] ?? `number ${id}`;
+}
+
+function setRegister(l: Lifter, i: Instruction, value: number): void {
+  const { id, offset, mask } = field(i);
+  // The base of scratch memory: only scratch and private addresses use it, and those are refused.
+  if (id === FLAT_SCRATCH_LOW || id === FLAT_SCRATCH_HIGH) return;
+  if (id !== MODE) refuse(`the hardware register ${nameOf(id)} is written`);
+  if (l.ir.op[value] !== Op.Const) refuse("MODE is set to a value that is not known when the program is recompiled");
+  requireMode(l, offset, mask, l.ir.a[value] & mask);
+}
+
+/** MODE as it is when the program starts, and stays. */
+function modeBits(l: Lifter, offset: number, mask: number): number {
+  if (((mask << offset) & ~KNOWN_MODE) !== 0) refuse("bits of MODE beyond the float modes, DX10_CLAMP and IEEE");
+  const { floatMode, dx10Clamp, ieee } = l.request;
+  return (floatMode & 0xff) | (dx10Clamp ? 0x100 : 0) | (ieee ? 0x200 : 0);
+}
+
+function requireMode(l: Lifter, offset: number, mask: number, value: number): void {
+  const now = (modeBits(l, offset, mask) >>> offset) & mask;
+  if (value !== now) {
+    refuse(`MODE is changed (bits from ${offset} on: from 0x${now.toString(16)} to 0x${(value >>> 0).toString(16)})`);
+  }
+}
