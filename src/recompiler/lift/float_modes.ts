@@ -59,11 +59,6 @@ export class FloatModes {
     }
   }
 
-  /** Refuses fused multiply-add on a device that does not fuse. */
-  requireFma32(): void {
-    if (!this.request.device.fusesFma32) refuse("a fused f32 multiply-add, which the device does not fuse");
-  }
-
   private requireDenormals(): void {
     if (this.denormalProblem !== undefined) refuse(this.denormalProblem);
   }

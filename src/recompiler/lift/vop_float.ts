@@ -53,15 +53,11 @@ function legacyProduct(l: Lifter, a: number, b: number): number {
 
 /** Fused multiply-adds. v_fmac adds to the destination; the order of operands in *mk and *ak is the decoder's. */
 function defineFused(define: Define): void {
-  const fused: Compute = (l, a, b, c) => {
-    l.modes.requireFma32();
-    return l.ir.emit(Op.FFma, a, b, c);
-  };
+  const fused: Compute = (l, a, b, c) => l.ir.emit(Op.FFma, a, b, c);
   for (const name of ["v_fma_f32", "v_fmamk_f32", "v_fmaak_f32"]) float(define, name, 3, fused);
   float2WithDestination(define, "v_fmac_f32", fused);
   const legacy: Compute = (l, a, b, c) => {
     const { ir } = l;
-    l.modes.requireFma32();
     const zero = ir.constF(0);
     const anyZero = l.or(ir.emit(Op.FOrdEq, a, zero), ir.emit(Op.FOrdEq, b, zero));
     return l.select(anyZero, ir.emit(Op.FAdd, zero, c), ir.emit(Op.FFma, a, b, c));
