@@ -46,6 +46,7 @@ function unary(
 const EXACT: KernelCase[] = [
   unary("collatz", "u32", integerWords),
   unary("switchy", "u32", integerWords),
+  unary("i64", "u64", integerWords, 2),
   {
     name: "reduce",
     types: ["u32*", "u32*"],
@@ -74,7 +75,6 @@ const EXACT: KernelCase[] = [
 
 /** These may be refused as long as something that they need is; a wrong result is none of the possibilities. */
 const EXACT_OR_REFUSED: KernelCase[] = [
-  unary("i64", "u64", integerWords, 2),
   unary("dbl", "double", doubleWords, 2),
   unary("fdiv", "float", floatWords),
   unary("priv", "u32", integerWords),
