@@ -1,3 +1,4 @@
+import type { Ir } from "../ir/ir.ts";
 import { Op, OPS } from "../ir/ops.ts";
 import { Code } from "./codes.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
@@ -52,14 +53,15 @@ function startIf(e: Emitter, i: number): void {
   let condition = e.use(ir.a[i]);
   if (e.exchange !== undefined && e.exchange.plan.agree[i] !== 0) condition = e.exchange.agree(condition);
   const loop = structure.loops.at(-1);
-  const leave = ir.op[i + 1];
-  if (loop !== undefined && (leave === Op.Break || leave === Op.Continue) && ir.op[i + 2] === Op.EndIf) {
+  const first = following(ir, i), leave = ir.op[first];
+  const second = following(ir, first);
+  if (loop !== undefined && (leave === Op.Break || leave === Op.Continue) && ir.op[second] === Op.EndIf) {
     // `if (c) break;` is a conditional jump out of the loop, which needs no selection construct (specification, "Structured control flow").
     const next = module.bound++;
     (leave === Op.Break ? loop.breaks : loop.continues).push(body.block);
     body.branchIf(condition, leave === Op.Break ? loop.merge : loop.continueTarget, next);
     body.label(next);
-    structure.done = i + 2;
+    structure.done = second;
     structure.edges = [];
     return;
   }
@@ -75,6 +77,12 @@ function startIf(e: Emitter, i: number): void {
     hasElse: false,
   });
   body.label(then);
+}
+
+/** The next operation that is not a constant: those stand anywhere. */
+function following(ir: Ir, i: number): number {
+  do i++; while (ir.op[i] === Op.Const || ir.op[i] === Op.Nop);
+  return i;
 }
 
 function startElse(e: Emitter, i: number): void {
@@ -142,13 +150,12 @@ function startLoop(e: Emitter, i: number): void {
   const before = body.block;
   body.branch(frame.header);
   body.label(frame.header);
-  let last = i;
-  for (; ir.op[last + 1] === Op.LoopPhi; last++) {
-    const phi = last + 1;
+  structure.done = i;
+  for (let phi = following(ir, i); ir.op[phi] === Op.LoopPhi; phi = following(ir, phi)) {
     e.ids[phi] = body.ops(Code.Phi, ir.type[phi] as T, [e.use(ir.a[phi]), before, 0, frame.continueTarget]);
     frame.backValues.push({ word: body.words.length - 2, phi });
+    structure.done = phi;
   }
-  structure.done = last;
   structure.frames.push(frame);
   structure.loops.push(frame);
   const first = module.bound++;
@@ -182,7 +189,8 @@ function leave(e: Emitter, i: number): void {
 function loopCont(e: Emitter, i: number): void {
   const { ir, body, structure } = e;
   const frame = top(e, i, "loop");
-  const counted = ir.op[i + 1] === Op.ContPhi ? ir.b[i + 1] : -1;
+  const next = following(ir, i);
+  const counted = ir.op[next] === Op.ContPhi ? ir.b[next] : -1;
   const falls = !structure.unreachable || (body.block !== 0 && counted === frame.continues.length + 1);
   if (falls) {
     frame.continues.push(body.block);
