@@ -2,6 +2,8 @@
 import { opcodeId, OPCODES } from "../table.ts";
 import { Encoding } from "../instruction.ts";
 import type { Define, Handler } from "./handler.ts";
+import { defineImageAccess } from "./image/access_ops.ts";
+import { defineImageSamples } from "./image/sample_ops.ts";
 import { refuse } from "./machine/refuse.ts";
 import { defineDs } from "./memory/ds.ts";
 import { defineFlat } from "./memory/flat.ts";
@@ -38,6 +40,8 @@ defineLanes(define);
 defineDs(define);
 defineFlat(define);
 defineBuffers(define);
+defineImageAccess(define);
+defineImageSamples(define);
 
 for (const opcode of OPCODES) {
   if (opcode.encoding === Encoding.Exp || opcode.words.has("interp")) {

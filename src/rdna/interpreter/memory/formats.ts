@@ -7,7 +7,7 @@
  * Precision: normalized and float formats convert exactly to f32 or are rounded to nearest even once; stores round to nearest even. The hardware may
  * differ by one unit in the last place of the format (normalized) or of f32.
  */
-import { f16Value, f32Bits, f32Value, isNan32, narrow16, quiet32, widen16 } from "../float/bits.ts";
+import { f32Bits, f32Value, isNan32, narrow16, quiet32, widen16 } from "../float/bits.ts";
 import { Round } from "../float/mode.ts";
 import { exponentLimit, roundSize, roundToEven, roundToF16 } from "../float/round.ts";
 
@@ -161,14 +161,14 @@ function toSrgb(value: number): number {
   return value <= 0.0031308 ? value * 12.92 : 1.055 * value ** (1 / 2.4) - 0.055;
 }
 
-/** Writes the first `count` of {@linkcode COMPONENTS} as an element; components beyond are written as zeros. */
-export function writeElement(format: Format, view: DataView, offset: number, count: number): void {
-  if (format.kind === "shared") return writeShared(view, offset, count);
+/** Writes {@linkcode COMPONENTS} as an element. */
+export function writeElement(format: Format, view: DataView, offset: number): void {
+  if (format.kind === "shared") return writeShared(view, offset);
   let at = 0, odd = 0;
   for (let c = 0; c < format.bits.length; c++) {
     const bits = format.bits[c];
     const kind = format.kind === "srgb" && c === 3 ? "unorm" : format.kind;
-    const value = c < count ? fromRegister(COMPONENTS[c], bits, kind) : 0;
+    const value = fromRegister(COMPONENTS[c], bits, kind);
     if (bits === 32) view.setInt32(offset + at / 8, value, true);
     else if (bits === 16 && at % 16 === 0) view.setInt16(offset + at / 8, value, true);
     else if (bits === 8) view.setInt8(offset + at / 8, value);
@@ -225,10 +225,10 @@ function smallFloat(register: number, bits: number): number {
 }
 
 /** The shared exponent is that of the largest component (Khronos, EXT_texture_shared_exponent). */
-function writeShared(view: DataView, offset: number, count: number): void {
+function writeShared(view: DataView, offset: number): void {
   const largest = 511 * 2 ** 7;
   const values = [0, 1, 2].map((c) => {
-    const value = c < count ? f32Value(COMPONENTS[c]) : 0;
+    const value = f32Value(COMPONENTS[c]);
     return value > 0 ? Math.min(value, largest) : 0;
   });
   const max = Math.max(...values);
@@ -237,9 +237,4 @@ function writeShared(view: DataView, offset: number, count: number): void {
   let word = exponent << 27;
   values.forEach((value, c) => word |= Math.floor(value / 2 ** (exponent - 24) + 0.5) << c * 9);
   view.setInt32(offset, word, true);
-}
-
-/** Value of an f16 register half as f32 bits, for D16 stores. */
-export function halfToRegister(bits: number): number {
-  return f32Bits(f16Value(bits));
 }

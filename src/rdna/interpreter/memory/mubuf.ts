@@ -1,15 +1,13 @@
 /** Untyped and typed buffer instructions (AMD RDNA2 ISA, sections 8.1, 12.13, 12.14). */
 import { Flag, type Instruction } from "../../instruction.ts";
 import type { Opcode } from "../../table.ts";
-import { f32Value } from "../float/bits.ts";
-import { Round } from "../float/mode.ts";
-import { roundToF16 } from "../float/round.ts";
 import type { Define, Handler } from "../handler.ts";
 import { Access } from "../machine/memory.ts";
 import { refuse } from "../machine/refuse.ts";
 import { LANES, type Wave } from "../machine/wave.ts";
 import { BufferAccess } from "./buffer.ts";
-import { COMPONENTS, type Format, formatOf, halfToRegister, readElement, writeElement } from "./formats.ts";
+import { COMPONENTS, type Format, formatOf, readElement, writeElement } from "./formats.ts";
+import { fromD16, resolveSelectors, selectedComponent, storedComponents, toD16 } from "./selectors.ts";
 import { atomicElement, Half, halfOf, loadInto, opcodesNamed, readValue, storeAlignment } from "./transfer.ts";
 import { type Transfer, transferOf, vectorRow, writeValue } from "./transfer.ts";
 import { ldsDestination } from "./to_lds.ts";
@@ -134,48 +132,6 @@ function accessFormat(w: Wave, i: Instruction, opcode: Opcode): Format {
   return format;
 }
 
-/** DST_SEL codes: zero, one, or component X..W. */
-const SELECT_ZERO = 0, SELECT_ONE = 1, SELECT_X = 4;
-
-/** What each of four selectors gives, checked once per instruction: a component number, -1 for zero, -2 for one. */
-const SELECTED = new Int8Array(4);
-
-/**
- * Resolves DST_SEL for a format. Where a component is selected that the format lacks, one- and two-component formats repeat theirs (measured on the console
- * for images); for other formats what comes is not known.
- */
-export function resolveSelectors(w: Wave, i: Instruction, dstSel: number, format: Format, wanted: number): Int8Array {
-  const present = format.kind === "shared" ? 3 : format.bits.length;
-  for (let c = 0; c < 4; c++) {
-    const select = dstSel >>> c * 3 & 7;
-    if ((wanted >>> c & 1) === 0) continue;
-    if (select === SELECT_ZERO) SELECTED[c] = -1;
-    else if (select === SELECT_ONE) SELECTED[c] = -2;
-    else if (select < SELECT_X) refuse(w, i, `the component selector ${select} is reserved`);
-    else {
-      const component = select - SELECT_X;
-      if (component >= present && present === 3) {
-        refuse(w, i, `the fourth component of ${format.name}, which has three, is selected`);
-      }
-      SELECTED[c] = component % present;
-    }
-  }
-  return SELECTED;
-}
-
-/** Value of a resolved selector from {@linkcode COMPONENTS}. */
-export function selectedComponent(selected: number, format: Format): number {
-  if (selected >= 0) return COMPONENTS[selected];
-  return selected === -1 ? 0 : format.isFloat ? 0x3f800000 : 1;
-}
-
-/** 16 bits for a D16 result: floats rounded to f16, integers cut off. */
-export function toD16(value: number, format: Format): number {
-  if (!format.isFloat) return value & 0xffff;
-  const number = f32Value(value);
-  return number === number ? roundToF16(number, Round.NearestEven) : 0x7e00;
-}
-
 function formatLoad(opcode: Opcode): Handler {
   const count = opcode.formatCount;
   const half = halfOf(opcode);
@@ -264,12 +220,13 @@ function formatStore(opcode: Opcode): Handler {
       access.lane(w, lane);
       if (!access.isWhole(format.bytes)) continue;
       readComponents(w, i, lane, count, half, format);
+      storedComponents(access.descriptor.dstSel, (1 << count) - 1);
       const alignment = Math.min(4, format.bytes & -format.bytes);
       if (access.isLinear || format.bytes <= 4) {
         if (!memory.locate(baseHi, baseLo, access.delta(0), format.bytes, Access.Write, alignment, i.pc)) continue;
-        writeElement(format, memory.view, memory.offset, count);
+        writeElement(format, memory.view, memory.offset);
       } else {
-        writeElement(format, GATHERED, 0, count);
+        writeElement(format, GATHERED, 0);
         for (let at = 0; at < format.bytes; at += 4) {
           if (!memory.locate(baseHi, baseLo, access.delta(at), 4, Access.Write, 4, i.pc)) continue;
           memory.view.setInt32(memory.offset, GATHERED.getInt32(at, true), true);
@@ -289,10 +246,4 @@ function readComponents(w: Wave, i: Instruction, lane: number, count: number, ha
       COMPONENTS[c] = fromD16(w.vgpr[row + (c >> 1) * LANES] >>> shift & 0xffff, format);
     }
   }
-}
-
-/** A 16-bit component as 32 bits: f16 as f32, integers extended by the format's sign. */
-export function fromD16(bits: number, format: Format): number {
-  if (format.isFloat) return halfToRegister(bits);
-  return format.kind === "sint" ? bits << 16 >> 16 : bits;
 }
