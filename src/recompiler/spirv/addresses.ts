@@ -14,11 +14,6 @@ import { memoryBytes } from "./usage.ts";
  * search alone; lavapipe 185 ms, 227 ms, 8.4 s and 1.6 s.
  */
 
-/** Kinds of access that have limits of their own. */
-const READ = 0, WRITE = 1;
-/** Permissions of the kinds. Atomics count as writes; a window that can be written but not read is not used by either. */
-const PERMISSIONS = [Access.Read, Access.Read | Access.Write] as const;
-
 /** Windows that may stay in registers. Tables that may be larger are searched in memory, in steps without branches. */
 const MOST_IN_REGISTERS = 8;
 /** What a request that does not say is given. */
@@ -27,7 +22,7 @@ const DEFAULT_WINDOWS = 4;
 interface Window {
   readonly begin: number;
   readonly delta: number;
-  /** By kind and bytes: the first address, relative to `begin` (alone) or absolute, at which an access no longer fits; 0 without permission. */
+  /** By {@linkcode limitKey}: the first address, relative to `begin` (alone) or absolute, at which an access no longer fits; 0 without permission. */
   readonly limits: Map<number, number>;
 }
 
@@ -65,11 +60,10 @@ export class Addresses {
   }
 
   /**
-   * Translates an access. `alignment`: what the address must be a multiple of and is not known to be (1: nothing to check).
+   * Translates an access that needs the permissions `access`. `alignment`: what the address must be a multiple of and is not known to be (1: nothing to check).
    */
-  translate(address: number, bytes: number, write: boolean, alignment: number): Translated {
+  translate(address: number, bytes: number, access: number, alignment: number): Translated {
     const { body, module } = this.e;
-    const kind = write ? WRITE : READ;
     if (this.windows.length === 1) {
       const [{ begin, delta, limits }] = this.windows;
       let offset = body.op2(Code.ISub, T.U64, address, begin);
@@ -78,12 +72,12 @@ export class Addresses {
         const low = body.op2(Code.ShiftLeftLogical, T.U64, offset, module.u32(64 - Math.log2(alignment)));
         offset = body.op2(Code.BitwiseOr, T.U64, offset, low);
       }
-      const good = body.op2(Code.ULessThan, T.Bool, offset, limits.get(limitKey(kind, bytes))!);
+      const good = body.op2(Code.ULessThan, T.Bool, offset, limits.get(limitKey(access, bytes))!);
       return { good, device: body.op2(Code.IAdd, T.U64, address, delta) };
     }
     const { limit, delta } = this.windows.length > 0
-      ? this.choose(address, limitKey(kind, bytes))
-      : this.search(address, kind, bytes);
+      ? this.choose(address, limitKey(access, bytes))
+      : this.search(address, access, bytes);
     let good = body.op2(Code.ULessThan, T.Bool, address, limit);
     if (alignment > 1) {
       const low = body.op2(
@@ -111,10 +105,10 @@ export class Addresses {
   }
 
   /** The same by binary search in the table, for `request.windows` entries at most. */
-  private search(address: number, kind: number, bytes: number): { limit: number; delta: number } {
+  private search(address: number, needed: number, bytes: number): { limit: number; delta: number } {
     const { body, module, request, functions } = this.e;
     const steps = Math.ceil(Math.log2(request.windows!));
-    const name = `search${steps}.${kind}.${bytes}`;
+    const name = `search${steps}.${needed}.${bytes}`;
     const parameters = [T.U64, T.U64, T.U32];
     const found = body.call(
       functions.get(name, T.U64x2, parameters, (inner) => {
@@ -143,7 +137,7 @@ export class Addresses {
         const end = inner.op2(Code.ISub, T.U64, inner.extract(T.U64, range, 1), module.u64(bytes - 1));
         const access = inner.op1(Code.UConvert, T.U32, inner.extract(T.U64, rest, 1));
         const reaches = inner.op2(Code.ULessThanEqual, T.Bool, inner.extract(T.U64, range, 0), address);
-        const usable = inner.op2(Code.LogicalAnd, T.Bool, reaches, isAllowed(inner, access, kind));
+        const usable = inner.op2(Code.LogicalAnd, T.Bool, reaches, isAllowed(inner, access, needed));
         const limit = inner.select(T.U64, usable, end, module.u64(0));
         inner.returnValue(inner.op2(Code.CompositeConstruct, T.U64x2, limit, inner.extract(T.U64, rest, 0)));
       }),
@@ -170,36 +164,40 @@ export class Addresses {
     const access = body.op1(Code.UConvert, T.U32, body.extract(T.U64, rest, 1));
     const reach = absolute ? end : body.op2(Code.ISub, T.U64, end, begin);
     if (k > 0) begin = body.select(T.U64, exists, begin, module.constant64(T.U64, -1, -1));
-    const allowed = [0, 0];
+    const allowed: number[] = [];
     const limits = new Map<number, number>();
     for (const key of uses) {
-      const kind = key & 1, bytes = key >> 1;
-      allowed[kind] ||= isAllowed(body, access, kind);
+      const needed = key & 3, bytes = key >> 2;
+      allowed[needed] ??= isAllowed(body, access, needed);
       const last = bytes === 1 ? reach : body.op2(Code.ISub, T.U64, reach, module.u64(bytes - 1));
-      limits.set(key, body.select(T.U64, allowed[kind], last, module.u64(0)));
+      limits.set(key, body.select(T.U64, allowed[needed], last, module.u64(0)));
     }
     return { begin, delta: body.extract(T.U64, rest, 0), limits };
   }
 }
 
-function isAllowed(body: Emitter["body"], access: number, kind: number): number {
+function isAllowed(body: Emitter["body"], access: number, needed: number): number {
   const { module } = body;
-  const bits = module.u32(PERMISSIONS[kind]);
+  const bits = module.u32(needed);
   return body.op2(Code.IEqual, T.Bool, body.op2(Code.BitwiseAnd, T.U32, access, bits), bits);
 }
 
-function limitKey(kind: number, bytes: number): number {
-  return bytes * 2 + kind;
+/** Key of the limit for accesses of a size that need the permissions `access` (Read and Write bits). */
+function limitKey(access: number, bytes: number): number {
+  return bytes * 4 + access;
 }
 
-/** Kinds and sizes of all accesses of the program. */
+/** Keys of the limits that the program's accesses need. */
 function accessSizes({ ir }: Emitter): Set<number> {
   const keys = new Set<number>();
   for (let i = 1; i < ir.length; i++) {
     const op = ir.op[i];
-    if (op === Op.Load || op === Op.Store || op === Op.Atomic) {
-      keys.add(limitKey(op === Op.Load ? READ : WRITE, memoryBytes(ir, i)));
-    }
+    if (op === Op.Load || op === Op.Store || op === Op.Atomic) keys.add(limitKey(accessOf(op), memoryBytes(ir, i)));
   }
   return keys;
+}
+
+/** Permissions that an operation on guest memory needs: bits of {@linkcode Access}. */
+export function accessOf(op: number): number {
+  return op === Op.Load ? Access.Read : op === Op.Store ? Access.Write : Access.Read | Access.Write;
 }

@@ -1,4 +1,4 @@
-import { Access, Context, FaultReason, FaultRecord, WindowEntry } from "../abi.ts";
+import { Context, FaultReason, FaultRecord, WindowEntry } from "../abi.ts";
 import type { Ir } from "../ir/ir.ts";
 import { Op } from "../ir/ops.ts";
 import { Code, Scope, Semantics, Storage } from "./codes.ts";
@@ -18,7 +18,7 @@ const FOLD = 4;
 
 /**
  * What is remembered of an access beside its address, in one word that is never 0:
- * bits 0..4 bytes, 5..6 {@linkcode Access} bits (none: an LDS access), 7..9 the address bits that must be zero, 10..31 the pc in dwords.
+ * bits 0..4 bytes, 5..6 Access bits (none: an LDS access), 7..9 the address bits that must be zero, 10..31 the pc in dwords.
  */
 export function accessInfo(bytes: number, access: number, alignment: number, pc: number): number {
   return (bytes | (access << 5) | ((alignment - 1) << 7) | ((pc >>> 2) << 10)) >>> 0;
@@ -243,9 +243,3 @@ function hangsOnLoads(ir: Ir, start: number, end: number): boolean {
 
 /** Access bits of LDS accesses in {@linkcode accessInfo}. */
 export const LDS_ACCESS = 0;
-/** Access bits of the operations on guest memory. */
-export const MEMORY_ACCESS = {
-  load: Access.Read,
-  store: Access.Write,
-  atomic: Access.Read | Access.Write,
-} as const;

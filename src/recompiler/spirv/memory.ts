@@ -1,9 +1,10 @@
 import { AtomicKind, hasTwoOperands, MemoryWidth, Op } from "../ir/ops.ts";
 import { Capability, Code, Scope, Semantics, Storage } from "./codes.ts";
+import { accessOf } from "./addresses.ts";
 import { wantsFloat } from "./arithmetic.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
-import { accessInfo, LDS_ACCESS, MAX_ACCESS_PC, MEMORY_ACCESS } from "./faults.ts";
+import { accessInfo, LDS_ACCESS, MAX_ACCESS_PC } from "./faults.ts";
 import { isDirectAtomic, isFloatAtomic, writeAtomic } from "./runtime/atomic.ts";
 import { ldsArray, ldsAtomicFunction, type LdsForm, ldsLoadFunction, ldsStoreFunction } from "./runtime/lds.ts";
 import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./runtime/memory.ts";
@@ -31,12 +32,12 @@ interface Checked {
 }
 
 /** Translates the address of operation `i`, checks it, and notes the fault. `alignment` as for {@linkcode Addresses.translate}. */
-function check(e: Emitter, i: number, bytes: number, access: number, alignment: number): Checked {
+function check(e: Emitter, i: number, bytes: number, alignment: number): Checked {
   const { ir, body, module } = e;
-  const active = ir.b[i];
+  const active = ir.b[i], access = accessOf(ir.op[i]);
   if (e.isConstant(active, 0)) return { good: module.constant(T.Bool, 0), device: module.u64(0) };
   const address = e.use(ir.a[i]);
-  const { good, device } = e.addresses!.translate(address, bytes, access !== MEMORY_ACCESS.load, alignment);
+  const { good, device } = e.addresses!.translate(address, bytes, access, alignment);
   const word = info(e, i, bytes, access, alignment);
   if (e.isConstant(active, 1)) {
     e.faults.add(good, address, word);
@@ -59,7 +60,7 @@ function load(e: Emitter, i: number): void {
   const needed = Math.min(bytes, 4);
   const aligned = isAligned(e, ir.a[i], needed);
   const composed = !aligned && e.request.unalignedLoads === true;
-  const { good, device } = check(e, i, bytes, MEMORY_ACCESS.load, aligned || composed ? 1 : needed);
+  const { good, device } = check(e, i, bytes, aligned || composed ? 1 : needed);
   const address = body.select(T.U64, good, device, e.addresses!.zeroArea);
   if (bytes < 4) {
     e.ids[i] = narrowValue(e, address, width, composed);
@@ -104,7 +105,7 @@ function store(e: Emitter, i: number): void {
   const value = ir.c[i], width = ir.d[i], bytes = width & MemoryWidth.BytesMask;
   const volatile = (width & MemoryWidth.Coherent) !== 0;
   const needed = Math.min(bytes, 4);
-  const { good, device } = check(e, i, bytes, MEMORY_ACCESS.store, isAligned(e, ir.a[i], needed) ? 1 : needed);
+  const { good, device } = check(e, i, bytes, isAligned(e, ir.a[i], needed) ? 1 : needed);
   const address = body.select(T.U64, good, device, e.addresses!.sinkArea);
   if (bytes >= 4) {
     const float = e.floatForm[value] !== 0;
@@ -125,7 +126,7 @@ function atomic(e: Emitter, i: number): void {
   }
   if (wide) module.capability(Capability.Int64Atomics);
   const bytes = wide ? 8 : 4;
-  const { good, device } = check(e, i, bytes, MEMORY_ACCESS.atomic, isAligned(e, ir.a[i], bytes) ? 1 : bytes);
+  const { good, device } = check(e, i, bytes, isAligned(e, ir.a[i], bytes) ? 1 : bytes);
   const operands = atomicOperands(e, data, hasTwoOperands(kind), wide);
   e.ids[i] = body.call(atomicFunction(e.functions, kind), wide ? T.V2 : T.U32, [good, device, ...operands]);
 }
