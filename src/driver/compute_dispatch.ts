@@ -12,9 +12,10 @@ export const MAX_CODE_BYTES = 1 << 20;
 /**
  * Reads the compute program of a dispatch from the registers and refuses what AnyAGC does not execute.
  *
+ * @param scratch whether the executor executes programs with scratch memory
  * @throws RefusedError or InvalidInputError with the packet's place and the program's address.
  */
-export function dispatchProgram(command: DispatchState): ComputeProgram {
+export function dispatchProgram(command: DispatchState, scratch = false): ComputeProgram {
   const program = computeProgram(command.registers);
   const place = (): ErrorPlace => ({ ...command.source.errorPlace(), guestAddress: program.address });
   const refuse = (what: string, why: string): AnyAgcError => new RefusedError(`driver.${what}`, why, place());
@@ -46,7 +47,9 @@ export function dispatchProgram(command: DispatchState): ComputeProgram {
   if (program.startX !== 0 || program.startY !== 0 || program.startZ !== 0) {
     throw refuse("dispatch-start", "COMPUTE_START_X/Y/Z other than 0 is not supported");
   }
-  if (program.scratchEn) throw refuse("scratch", "the program uses scratch memory (COMPUTE_PGM_RSRC2.SCRATCH_EN)");
+  if (program.scratchEn && !scratch) {
+    throw refuse("scratch", "the program uses scratch memory (COMPUTE_PGM_RSRC2.SCRATCH_EN)");
+  }
   if (program.fp16Overflow) throw refuse("fp16-overflow", "COMPUTE_PGM_RSRC1.FP16_OVFL is not supported");
   if (program.sharedVgprs !== 0) throw refuse("shared-vgprs", "COMPUTE_PGM_RSRC3.SHARED_VGPR_CNT is not supported");
   return program;

@@ -46,6 +46,8 @@ export interface ComputeExecutor {
   attach(memory: GuestMemory): void;
   /** Whether dispatches may not have finished yet. */
   readonly busy: boolean;
+  /** Whether programs that use scratch memory can be executed; they are refused without. */
+  readonly scratch?: boolean;
   /** Queues a dispatch; its effects are in memory after `drain`. Dispatches take effect in order. */
   dispatch(dispatch: ComputeDispatch): void;
   /** Waits until everything has finished and guest memory is up to date. @throws GuestFaultError if a program faulted. */

@@ -25,6 +25,7 @@ const TICKS_PER_MS = 100_000;
  */
 export class SoftwareExecutor implements ComputeExecutor {
   readonly name = "software (reference interpreter)";
+  readonly scratch = true;
   readonly #options: SoftwareExecutorOptions;
   readonly #gds = new Uint8Array(GDS_BYTES);
   readonly #programs = new Map<string, ProgramReport>();
