@@ -7,21 +7,25 @@ import { refuse } from "./refusal.ts";
 const SELECT_DWORD = 6;
 const UNUSED_SEXT = 1, UNUSED_PRESERVE = 2;
 
-/** Source n (0..2), 32 bits as they are: SDWA part selected, no float modifiers applied. */
-export function rawSource(l: Lifter, i: Instruction, n: number): number {
+/**
+ * Source n (0..2), 32 bits as they are: SDWA part selected, no float modifiers applied.
+ *
+ * @param constant the bits of an inline constant, where they are not the ones that 32-bit operations see
+ */
+export function rawSource(l: Lifter, i: Instruction, n: number, constant = 0): number {
   const operand = n === 0 ? i.src0 : n === 1 ? i.src1 : i.src2;
-  if (i.extra === Extra.None) return l.source(operand);
+  const value = () => constant || l.source(operand);
+  if (i.extra === Extra.None) return value();
   if (i.extra !== Extra.Sdwa) {
     if (l.dpp === 0) refuse("DPP is not implemented for this instruction");
-    return n === 0 ? l.dpp : l.source(operand);
+    return n === 0 ? l.dpp : value();
   }
-  if (n > 1) return l.source(operand);
+  if (n > 1) return value();
   const control = n === 0 ? i.control >>> 16 : i.control >>> 24;
   const select = control & 7;
-  const value = l.source(operand);
-  if (select === SELECT_DWORD) return value;
+  if (select === SELECT_DWORD) return value();
   const [offset, bits] = select < 4 ? [select * 8, 8] : [(select - 4) * 16, 16];
-  return l.ir.emit(control & 8 ? Op.SBfe : Op.UBfe, l.asU(value), l.u(offset), l.u(bits));
+  return l.ir.emit(control & 8 ? Op.SBfe : Op.UBfe, l.asU(value()), l.u(offset), l.u(bits));
 }
 
 /** Source n of an integer operation. */

@@ -1,10 +1,10 @@
-/** Vector conversions (AMD RDNA2 ISA, sections 12.8 and 12.10). f64 and normalized 16-bit ones are not implemented. */
-import { Flag, type Instruction } from "../../rdna/instruction.ts";
+/** Vector conversions (AMD RDNA2 ISA, sections 12.8 and 12.10). Those of f64 are in vop_double.ts, those of 16-bit integers in vop_half.ts. */
+import type { Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
-import { flushHalf, halfFloatSource, writeHalf } from "./half.ts";
-import { floatSource, intSource, writeFloat, writeInt } from "./operands.ts";
+import { halfFloatSource, halfResult, joinHalves, writeHalfFloat } from "./half.ts";
+import { floatSource, intSource, writeFloat, writeInt, writeVector } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 
 /** Adds the handlers of this class. */
@@ -35,28 +35,19 @@ export function defineConversions(define: Define): void {
   });
   define("v_cvt_f16_f32", (l, i) => {
     l.modes.requireRounding16And64();
-    refuseOutputModifiers(i);
-    writeHalf(l, i, halfResult(l, l.ir.emit(Op.CvtF2H, floatSource(l, i, 0))));
+    writeHalfFloat(l, i, l.ir.emit(Op.CvtF2H, floatSource(l, i, 0)));
   });
   define("v_cvt_f32_f16", (l, i) => writeFloat(l, i, halfFloatSource(l, i, 0)));
   define("v_cvt_pkrtz_f16_f32", (l, i) => {
     const { ir } = l;
-    refuseOutputModifiers(i);
-    const low = halfResult(l, ir.emit(Op.CvtF2HRtz, floatSource(l, i, 0)));
-    const high = halfResult(l, ir.emit(Op.CvtF2HRtz, floatSource(l, i, 1)));
-    writeInt(l, i, ir.emit(Op.Or, low, ir.emit(Op.Shl, high, l.u(16))));
+    if (i.omod !== 0) refuse("an output modifier on v_cvt_pkrtz_f16_f32");
+    const low = halfResult(l, i, ir.emit(Op.CvtF2HRtz, floatSource(l, i, 0)));
+    const high = halfResult(l, i, ir.emit(Op.CvtF2HRtz, floatSource(l, i, 1)));
+    writeVector(l, i, joinHalves(l, low, high));
   });
 }
 
 function fromInt(l: Lifter, i: Instruction, op: number, value: number): void {
   l.modes.requireRounding32();
   writeFloat(l, i, l.ir.emit(op, value));
-}
-
-function halfResult(l: Lifter, bits: number): number {
-  return l.modes.keepsResults16 ? bits : flushHalf(l, bits);
-}
-
-function refuseOutputModifiers(i: Instruction): void {
-  if (i.flags & Flag.Clamp || i.omod !== 0) refuse("clamp or an output modifier on an f16 result is not implemented");
 }
