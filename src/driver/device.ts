@@ -5,7 +5,8 @@ import { GuestMemory } from "../guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../guest/memory/mmap_allocator.ts";
 import type { Program } from "../guest/program.ts";
 import { runProgram, type RunResult } from "./run_program.ts";
-import { UNALIGNED_LOAD, VulkanExecutor } from "./vulkan/vulkan_executor.ts";
+import { UNALIGNED_LOAD } from "./vulkan/dispatch_errors.ts";
+import { VulkanExecutor } from "./vulkan/vulkan_executor.ts";
 
 /** Options of {@linkcode openDevice}. */
 export interface OpenOptions {

@@ -107,14 +107,18 @@ export class DriverSink implements CommandSink {
 
   private run(command: DispatchState, x: number, y: number, z: number): void {
     this.dispatches++;
+    const program = dispatchProgram(command, this.executor.scratch);
+    const { numThreadsX, numThreadsY, numThreadsZ } = program;
+    // A size in threads that makes whole groups needs no program that looks at it.
+    const isWhole = command.partialThreads && x % numThreadsX === 0 && y % numThreadsY === 0 && z % numThreadsZ === 0;
     this.executor.dispatch({
-      program: dispatchProgram(command),
+      program,
       userData: computeUserData(command.registers),
       waveSize: command.waveSize,
-      partialThreads: command.partialThreads,
-      x,
-      y,
-      z,
+      partialThreads: command.partialThreads && !isWhole,
+      x: isWhole ? x / numThreadsX : x,
+      y: isWhole ? y / numThreadsY : y,
+      z: isWhole ? z / numThreadsZ : z,
       place: command.source.errorPlace(),
     });
   }

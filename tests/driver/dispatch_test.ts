@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import type { RunResult } from "../../src/driver/run_program.ts";
 import { computeState, descriptor, GuestProgram, words64 } from "../support/guest_program.ts";
-import { COLLATZ_32, COLLATZ_64, GRID, MULTIPLY, REVERSE, SQUARE, TABLE } from "../support/machine_code.ts";
+import { COLLATZ_32, COLLATZ_64, GRID, MULTIPLY, READ_FIRST, REVERSE, SQUARE, TABLE } from "../support/machine_code.ts";
 import { computeFlush, dispatchDirect, releaseMem32 } from "../support/packets.ts";
 import { Random } from "../support/random.ts";
-import { guestTest, runGuestWell } from "../support/run.ts";
+import { guestTest, runGuest, runGuestWell } from "../support/run.ts";
 
 /** Random words with the values at the edges first. */
 function testWords(count: number, seed: number): Uint32Array<ArrayBuffer> {
@@ -201,3 +201,36 @@ guestTest("FLOAT_MODE of the registers decides whether f32 denormals are flushed
     assertEquals(run.words(to).subarray(0, source.length), flushes ? exact.map(flush).map((w) => w >>> 0) : exact);
   }
 });
+
+guestTest(
+  "partial groups whose lanes look at each other run where lanes are numbered as in whole ones, and are refused elsewhere",
+  (device, backing) => {
+    const run = (size: readonly [number, number, number]) => {
+      const guest = new GuestProgram("first lane"),
+        code = guest.code(READ_FIRST),
+        out = guest.buffer(new Uint32Array(64));
+      guest.submit(
+        0,
+        computeState({
+          code,
+          userData: words64(out.address),
+          threads: [8, 8, 1],
+          groupIds: [false, false, false],
+          threadIds: 2,
+        }),
+        dispatchDirect(size, { threads: true }),
+      );
+      using run = runGuest(device, guest.program, backing);
+      return { error: run.result.error, words: run.words(out) };
+    };
+    // 8 x 5 threads: two waves, the second with 8 lanes; the first lane of both has x = 0.
+    const cutInY = run([8, 5, 1]);
+    assertEquals(cutInY.error, undefined);
+    assertEquals(cutInY.words, Uint32Array.from({ length: 64 }, (_, i) => i < 40 ? 1 : 0));
+    const cutInX = run([5, 8, 1]);
+    assertEquals(cutInX.error?.code, "driver.partial-lanes");
+    assertEquals(cutInX.words, new Uint32Array(64));
+    const whole = run([8, 8, 1]);
+    assertEquals([whole.error, whole.words], [undefined, new Uint32Array(64).fill(1)]);
+  },
+);

@@ -67,6 +67,17 @@ for (const [name, packet] of ACCESSES) {
   });
 }
 
+Deno.test("a size in threads that makes whole groups is one in groups", () => {
+  const state = computeState({ code: BASE, userData: [0], threads: [8, 4, 2] });
+  const { log } = run(
+    state,
+    dispatchDirect([16, 4, 6], { threads: true }),
+    dispatchDirect([16, 5, 6], { threads: true }),
+    dispatchDirect([16, 4, 6]),
+  );
+  assertEquals(log, ["dispatch 2 1 3 wave32", "dispatch 16 5 6 wave32 threads", "dispatch 16 4 6 wave32"]);
+});
+
 Deno.test("what the command processor reads and copies is what dispatches wrote", () => {
   const { memory } = run(dispatch(5), dmaCopy(BASE + 64n, BASE, 4), dispatch(6), dmaCopy(BASE + 68n, BASE, 4));
   assertEquals([memory.readU32(BASE + 64n), memory.readU32(BASE + 68n)], [5, 11]);

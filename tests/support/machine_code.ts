@@ -224,3 +224,14 @@ export const IMAGE_LOAD = Uint32Array.of(
   ...[0xdc708000, 0x00020302], // global_store_dword v2, v3, s[2:3]
   0xbf810000, // s_endpgm
 );
+
+/** out[8 * y + x] = 1 + x of the wave's first lane. s[0:1] out, v0 and v1 thread ids in a group of 8 in x. */
+export const READ_FIRST = Uint32Array.of(
+  0x7e060500, // v_readfirstlane_b32 s3, v0
+  ...[0xd7460002, 0x04010701], // v_lshl_add_u32 v2, v1, 3, v0
+  0x34040482, // v_lshlrev_b32_e32 v2, 2, v2
+  0x7e060203, // v_mov_b32_e32 v3, s3
+  0x4a060681, // v_add_nc_u32_e32 v3, 1, v3
+  ...[0xdc708000, 0x00000302], // global_store_dword v2, v3, s[0:1]
+  0xbf810000, // s_endpgm
+);

@@ -6,13 +6,12 @@ import type { BackingKind } from "../../gpu/guest_backing.ts";
 import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines.ts";
 import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
-import { decode } from "../../rdna/decode.ts";
-import { OPCODES } from "../../rdna/table.ts";
 import type { Target } from "../../rdna/target.ts";
 import { Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
-import { ContextBlocks, type RecordedFault } from "./context_blocks.ts";
+import { ContextBlocks } from "./context_blocks.ts";
+import { changedProgram, checkPartialLanes, faultError } from "./dispatch_errors.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
 import { DeviceWindows } from "./windows.ts";
 
@@ -27,9 +26,6 @@ export interface VulkanExecutorOptions {
   /** Milliseconds that a batch of dispatches may take; a minute by default. */
   timeout?: number;
 }
-
-/** Code of the error that {@linkcode VulkanExecutorOptions.unalignedLoads} avoids. */
-export const UNALIGNED_LOAD = "driver.unaligned-load";
 
 /** Dispatches that are recorded before a command buffer is submitted. */
 const BATCH = 64;
@@ -127,6 +123,7 @@ export class VulkanExecutor implements ComputeExecutor {
     if (memory === null) throw new Error("attach guest memory first");
     if (memory.generation !== this.#generation) this.attach(memory);
     const program = this.#load(dispatch, memory);
+    checkPartialLanes(program, dispatch);
     const [x, y, z] = this.#groups(dispatch);
     const follows = this.busy;
     const batch = this.#recording();
@@ -288,47 +285,4 @@ export class VulkanExecutor implements ComputeExecutor {
     }
     return groups;
   }
-}
-
-/** What a recorded fault is as an error: the guest's, or a refusal of what only the recompiled program could not do. */
-function faultError(program: LoadedProgram, fault: RecordedFault, place: ErrorPlace): AnyAgcError {
-  const { address, bytes, reason, pc } = fault;
-  const where = { ...place, guestAddress: address, pc };
-  const what = `the program at ${hex(program.address)} accessed ${bytes} bytes at ${hex(address)}`;
-  if (reason === "elsewhere") {
-    return new RefusedError(
-      "driver.window-crossing",
-      `${what}: one access in two windows that adjoin each other is not supported`,
-      where,
-    );
-  }
-  if (reason === "unaligned" && isLoad(program, pc)) {
-    return new RefusedError(
-      UNALIGNED_LOAD,
-      `${what}: the program was recompiled without loads from addresses that are no multiple of 4`,
-      where,
-    );
-  }
-  return new GuestFaultError("driver.memory-fault", `${what}: ${reason}`, where);
-}
-
-/** Loads of guest memory have it in their name, on all paths; nothing else has. */
-function isLoad({ source }: LoadedProgram, pc: number): boolean {
-  return OPCODES[decode(source.code, pc, source.request.target).op].name.includes("_load");
-}
-
-/**
- * The code of a program, or what kind of images it works on, changed while it was in flight behind other dispatches: which of them wrote it, and whether
- * before or after it was executed, is not known. Code that was written by the GPU is executed as it should be after an ACQUIRE_MEM that invalidates the
- * instruction caches, as the console needs it too, and both are after any wait for the GPU.
- */
-function changedProgram(program: LoadedProgram, place: ErrorPlace): RefusedError {
-  return new RefusedError(
-    "driver.code-changed",
-    `the code at ${
-      hex(program.address)
-    }, or the kind of its images, changed while dispatches of it were in flight: code that a dispatch writes ` +
-      "needs an ACQUIRE_MEM that invalidates the instruction caches before it is executed",
-    { ...place, guestAddress: program.address },
-  );
 }

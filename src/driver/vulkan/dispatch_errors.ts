@@ -1,0 +1,74 @@
+/** What can be wrong with a dispatch on a Vulkan device beside what the registers say. */
+import { type AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
+import { decode } from "../../rdna/decode.ts";
+import { OPCODES } from "../../rdna/table.ts";
+import type { ComputeDispatch } from "../executor.ts";
+import type { RecordedFault } from "./context_blocks.ts";
+import type { LoadedProgram } from "./program_cache.ts";
+
+/** Code of the error that `VulkanExecutorOptions.unalignedLoads` avoids. */
+export const UNALIGNED_LOAD = "driver.unaligned-load";
+
+/**
+ * The console numbers the lanes of a partial group over the threads that it has, the recompiled program over those of a whole group. That is the same
+ * while the group is cut in the last direction only in which it has more than one thread; otherwise a program that looks at other lanes is refused.
+ */
+export function checkPartialLanes(
+  { artifact }: LoadedProgram,
+  { program, partialThreads, x, y, place }: ComputeDispatch,
+): void {
+  if (!partialThreads || artifact.laneMode === "laneless") return;
+  const { numThreadsX, numThreadsY, numThreadsZ, address } = program;
+  const cutX = x % numThreadsX !== 0 && numThreadsY * numThreadsZ > 1;
+  const cutY = y % numThreadsY !== 0 && numThreadsZ > 1;
+  if (!cutX && !cutY) return;
+  throw new RefusedError(
+    "driver.partial-lanes",
+    `a program whose lanes look at each other (${artifact.laneModeReason}), in groups of ${numThreadsX} x ${numThreadsY} x ${numThreadsZ} threads ` +
+      `that are cut in ${cutX ? "x" : "y"}`,
+    { ...place, guestAddress: address },
+  );
+}
+
+/** What a recorded fault is as an error: the guest's, or a refusal of what only the recompiled program could not do. */
+export function faultError(program: LoadedProgram, fault: RecordedFault, place: ErrorPlace): AnyAgcError {
+  const { address, bytes, reason, pc } = fault;
+  const where = { ...place, guestAddress: address, pc };
+  const what = `the program at ${hex(program.address)} accessed ${bytes} bytes at ${hex(address)}`;
+  if (reason === "elsewhere") {
+    return new RefusedError(
+      "driver.window-crossing",
+      `${what}: one access in two windows that adjoin each other is not supported`,
+      where,
+    );
+  }
+  if (reason === "unaligned" && isLoad(program, pc)) {
+    return new RefusedError(
+      UNALIGNED_LOAD,
+      `${what}: the program was recompiled without loads from addresses that are no multiple of 4`,
+      where,
+    );
+  }
+  return new GuestFaultError("driver.memory-fault", `${what}: ${reason}`, where);
+}
+
+/** Loads of guest memory have it in their name, on all paths; nothing else has. */
+function isLoad({ source }: LoadedProgram, pc: number): boolean {
+  return OPCODES[decode(source.code, pc, source.request.target).op].name.includes("_load");
+}
+
+/**
+ * The code of a program, or what kind of images it works on, changed while it was in flight behind other dispatches: which of them wrote it, and whether
+ * before or after it was executed, is not known. Code that was written by the GPU is executed as it should be after an ACQUIRE_MEM that invalidates the
+ * instruction caches, as the console needs it too, and both are after any wait for the GPU.
+ */
+export function changedProgram(program: LoadedProgram, place: ErrorPlace): RefusedError {
+  return new RefusedError(
+    "driver.code-changed",
+    `the code at ${
+      hex(program.address)
+    }, or the kind of its images, changed while dispatches of it were in flight: code that a dispatch writes ` +
+      "needs an ACQUIRE_MEM that invalidates the instruction caches before it is executed",
+    { ...place, guestAddress: program.address },
+  );
+}
