@@ -35,7 +35,7 @@ export class Device {
   readonly #gpu: GpuDevice;
   readonly #memory: BackingKind;
 
-  /** @param gpu owned from now on. */
+  /** Makes it from the host side. @param gpu owned from now on. */
   constructor(gpu: GpuDevice, memory: BackingKind) {
     this.#gpu = gpu;
     this.#memory = memory;

@@ -14,10 +14,14 @@ import type { ComputeExecutor } from "./executor.ts";
 
 /** A label that the command processor wrote. */
 export interface LabelWrite {
+  /** Queue that wrote it. */
   queue: number;
+  /** Guest address. */
   address: bigint;
+  /** What was written. */
   value: bigint;
-  kind: ReleaseCommand["data"];
+  /** Size, or that it was the clock. */
+  kind: "u32" | "u64" | "clock";
 }
 
 /** Ticks of the 100 MHz GPU clock in a millisecond. */

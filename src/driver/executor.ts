@@ -26,9 +26,13 @@ export interface ProgramReport {
   instructions: number;
   /** Words of the recompiled module. */
   words: number;
+  /** Lanes of a guest wave. */
   waveSize: number;
+  /** How guest lanes map to invocations. */
   laneMode: string;
+  /** Why that mode. */
   laneModeReason: string;
+  /** Invocations of a workgroup. */
   workgroupSize: readonly [number, number, number];
   /** Milliseconds. */
   recompileMs: number;

@@ -9,7 +9,9 @@ import type { ComputeExecutor, ProgramReport } from "./executor.ts";
 
 /** A wait that stopped its queue for a while. */
 export interface WaitReport {
+  /** Queue that waited. */
   queue: number;
+  /** Guest address of the word that it waited for. */
   address: bigint;
   /** Value that was compared with. */
   reference: bigint;
@@ -21,15 +23,21 @@ export interface RunResult {
   outcome: "passed" | "differs" | "failed";
   /** Why it stopped. */
   error?: AnyAgcError;
+  /** Where memory is not as expected; empty unless the outcome is `differs`. */
   differences: Difference[];
   /** Expectations and untouched ranges that were compared. */
   compared: number;
   /** Queues that had submissions, in order of first use. */
   queues: number[];
+  /** Submissions that were accepted. */
   submissions: number;
+  /** Dispatches, but for empty indirect ones. */
   dispatches: number;
+  /** Labels that RELEASE_MEM wrote, in order. */
   labels: LabelWrite[];
+  /** Waits that stopped a queue and were released, in the order of their release. */
   waits: WaitReport[];
+  /** Programs that were dispatched. */
   programs: ProgramReport[];
   /** Milliseconds: mapping memory, executing everything, of that on the device where it can tell. */
   timings: { mapMs: number; runMs: number; deviceMs?: number };
