@@ -13,6 +13,7 @@
  */
 export { type Dispatch, type DispatchResult, GDS_BYTES, type MachineOptions, runDispatch } from "./machine/dispatch.ts";
 export type { CodeFinder, CodeSegment } from "./machine/code.ts";
-export { Access, type Fault, FAULT_NAMES, FaultReason, type MemorySpace, WindowSpace } from "./machine/memory.ts";
+export { Access, type Fault, FAULT_NAMES, FaultReason, type MemorySpace } from "./machine/memory.ts";
+export { type Window, WindowSpace } from "./machine/window_space.ts";
 export type { Apertures, Message } from "./machine/workgroup.ts";
 export { LANES, type Wave, WaveState } from "./machine/wave.ts";

@@ -100,6 +100,7 @@ export function runDispatch(dispatch: Dispatch, machine: MachineOptions): Dispat
       for (let x = 0; x < gx; x++) {
         const group = launchGroup(dispatch, context, [x, y, z], waves);
         group.run();
+        memory.settle();
         for (const wave of group.waves) executed += wave.executed;
         waves += group.waves.length;
       }

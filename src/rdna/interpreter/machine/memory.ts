@@ -29,14 +29,17 @@ export interface Fault {
 /** What the interpreter needs of an address space. */
 export interface MemorySpace {
   /**
-   * Finds a range that lies in one window, and leaves where it is in `view` and `offset`.
+   * Finds a range of at most 16 bytes, and leaves where it is in `view` and `offset`. A range that runs from one window into an adjoining one is
+   * collected in a buffer; what is written there takes effect with {@linkcode settle}.
    *
    * @param address signed 64-bit address, an exact number
    * @param access bits of {@linkcode Access} that are needed
    * @returns one of {@linkcode FaultReason}: None, Unmapped or Permission
    */
   locate(address: number, bytes: number, access: number): number;
-  /** Host memory of the window of the last range found. */
+  /** Completes the last access. */
+  settle(): void;
+  /** Host memory of the last range found. */
   readonly view: DataView;
   /** Byte offset in `view` of the last range found. */
   readonly offset: number;
@@ -80,6 +83,7 @@ export class DispatchMemory {
     alignment: number,
     pc: number,
   ): boolean {
+    this.space.settle();
     const address = (hi | 0) * 0x1_0000_0000 + (lo >>> 0) + delta;
     let reason: number;
     if (address < 0 && address + bytes > 0) reason = FaultReason.Overflow;
@@ -97,35 +101,13 @@ export class DispatchMemory {
     return true;
   }
 
+  /** Completes the last access. */
+  settle(): void {
+    this.space.settle();
+  }
+
   /** Notes a fault unless there was one before. */
   record(address: bigint, bytes: number, reason: number, pc: number): void {
     if (this.fault === null) this.fault = { address, bytes, reason, pc };
-  }
-}
-
-/** An address space of windows in array buffers: for tests and tools. */
-export class WindowSpace implements MemorySpace {
-  view: DataView = new DataView(new ArrayBuffer(0));
-  offset = 0;
-  readonly #windows: { base: number; view: DataView; access: number }[] = [];
-
-  /** Adds a window; `base` is a sign-extended 48-bit address, as a signed or unsigned value. */
-  add(base: bigint, bytes: Uint8Array, access = 7): this {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#windows.push({ base: Number(BigInt.asIntN(64, base)), view, access });
-    return this;
-  }
-
-  locate(address: number, bytes: number, access: number): number {
-    for (const window of this.#windows) {
-      const offset = address - window.base;
-      if (offset < 0 || offset >= window.view.byteLength) continue;
-      if (offset + bytes > window.view.byteLength) return FaultReason.Unmapped;
-      if ((window.access & access) !== access) return FaultReason.Permission;
-      this.view = window.view;
-      this.offset = offset;
-      return FaultReason.None;
-    }
-    return FaultReason.Unmapped;
   }
 }
