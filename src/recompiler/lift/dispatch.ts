@@ -13,9 +13,15 @@ import { defineFloat } from "./vop_float.ts";
 import { defineHardwareRegisters } from "./hardware_registers.ts";
 import { defineImage } from "./mimg.ts";
 import { defineIndexed } from "./indexed.ts";
+import { defineDivision } from "./vop_division.ts";
+import { defineDouble } from "./vop_double.ts";
+import { defineHalf } from "./vop_half.ts";
+import { defineInt16 } from "./vop_int16.ts";
 import { defineLanes } from "./vop_lanes.ts";
 import { defineLds } from "./ds.ts";
 import { definePermutations } from "./permlane.ts";
+import { defineMath } from "./vop_math.ts";
+import { definePacked } from "./vop3p.ts";
 import { defineProgramControl } from "./sopp.ts";
 import { defineQuadMasks } from "./quad_masks.ts";
 import { defineScalarArithmetic } from "./sop.ts";
@@ -52,6 +58,12 @@ function build(): (Handler | undefined)[] {
       defineCompares,
       defineConversions,
       defineFloat,
+      defineMath,
+      defineDivision,
+      defineDouble,
+      defineHalf,
+      defineInt16,
+      definePacked,
       defineLanes,
       defineLds,
       defineFlat,

@@ -119,8 +119,8 @@ export function clampHalf(l: Lifter, bits: number): number {
 }
 
 /** Writes an f16 result. */
-export function writeHalfFloat(l: Lifter, i: Instruction, bits: number): void {
-  writeHalf(l, i, halfResult(l, i, bits));
+export function writeHalfFloat(l: Lifter, i: Instruction, bits: number, high?: boolean): void {
+  writeHalf(l, i, halfResult(l, i, bits), high);
 }
 
 /** Writes a 16-bit result that has no clamp of its own. */
@@ -130,9 +130,9 @@ export function writeHalfInt(l: Lifter, i: Instruction, bits: number): void {
   writeHalf(l, i, bits);
 }
 
-/** Writes 16 result bits to the half that op_sel or SDWA names. */
-export function writeHalf(l: Lifter, i: Instruction, bits: number): void {
+/** Writes 16 result bits to the half that op_sel or SDWA names, or to the one that `high` says. */
+export function writeHalf(l: Lifter, i: Instruction, bits: number, high = (i.opSel & 8) !== 0): void {
   if (i.extra === Extra.Sdwa) return writeVector(l, i, extend16(l, bits, false));
   const old = l.asU(l.source(i.dst));
-  l.setVector(i.dst, i.opSel & 8 ? joinHalves(l, old, bits) : l.ir.emit(Op.BitInsert, old, bits, 0, 16));
+  l.setVector(i.dst, high ? joinHalves(l, old, bits) : l.ir.emit(Op.BitInsert, old, bits, 0, 16));
 }

@@ -76,26 +76,12 @@ function defineAddMultiply(define: Define): void {
     integer(define, `v_mul_hi_${type}`, 2, (l, a, b) => product(l, high, a, b));
     integer(define, mad, 3, (l, a, b, c) => l.ir.emit(Op.IAdd, product(l, Op.IMul, a, b), c));
   }
-  for (const [name, signed] of [["v_mad_u32_u16", false], ["v_mad_i32_i16", true]] as const) {
-    integer16(define, name, (l, a, b, c) => {
-      const part = (id: number) => l.ir.emit(signed ? Op.SBfe : Op.UBfe, id, l.u(0), l.u(16));
-      return l.ir.emit(Op.IAdd, l.ir.emit(Op.IMul, part(a), part(b)), c);
-    });
-  }
   for (const [name, wrapped] of [["v_sad_u32", Op.ISub]] as const) {
     integer(define, name, 3, (l, a, b, c) => {
       const { ir } = l;
       return ir.emit(Op.IAdd, ir.emit(wrapped, ir.emit(Op.UMax, a, b), ir.emit(Op.UMin, a, b)), c);
     });
   }
-}
-
-/** Operations on 16-bit sources whose op_sel would name the high halves. */
-function integer16(define: Define, name: string, compute: Compute): void {
-  define(name, (l, i) => {
-    if (i.opSel !== 0) refuse("op_sel on this operation is not implemented");
-    writeInt(l, i, compute(l, intSource(l, i, 0), intSource(l, i, 1), intSource(l, i, 2)));
-  });
 }
 
 /** Addition or subtraction; with clamp it saturates instead of wrapping. */
