@@ -77,6 +77,37 @@ Deno.test("a conditional break is one conditional jump", () => {
   assertEquals(main.filter((code) => code === 245).length, 1, "phis: only the loop's");
 });
 
+deviceTest("floats that a loop carries as integers, and stores on the way, keep both forms", (device) => {
+  const rig = new Rig(device);
+  const p = new Lanes(LANES);
+  const { ir } = p;
+  const start = p.input(2, 0);
+  const zero = ir.constU(0), one = ir.constU(1), three = ir.constU(3), half = ir.constF(0x3f000000);
+  ir.emit(Op.Loop);
+  const count = ir.append(Op.LoopPhi, Type.U32, zero), carried = ir.append(Op.LoopPhi, Type.U32, start);
+  const next = ir.emit(Op.IAdd, count, one);
+  const scaled = ir.emit(Op.BitcastU, ir.emit(Op.FMul, ir.emit(Op.BitcastF, carried), half));
+  const place = ir.emit(Op.IAdd, ir.emit(Op.IMul, p.index, ir.constU(4)), count);
+  p.store(p.address(OUTPUT, place, 1, 0), scaled, 4);
+  ir.emit(Op.If, ir.emit(Op.ULe, three, next), IfKind.Lane);
+  ir.emit(Op.Break);
+  ir.emit(Op.EndIf);
+  ir.emit(Op.LoopCont);
+  ir.b[count] = next;
+  ir.b[carried] = scaled;
+  ir.emit(Op.EndLoop);
+  const last = ir.append(Op.BreakPhi, Type.U32, ir.pooled([scaled]), 1);
+  p.store(p.address(OUTPUT, p.index, 4, 3), ir.emit(Op.IAdd, last, one), 4);
+  p.end();
+  const words = Uint32Array.from({ length: LANES * 2 }, (_, i) => 0x40000000 + i * 99991);
+  compare(rig, ir, {
+    waveSize: 64,
+    workgroupSize: [LANES, 1, 1],
+    windows: [{ base: INPUT, words }, { base: OUTPUT, words: new Uint32Array(LANES * 4) }],
+  });
+  rig.destroy();
+});
+
 function opcodes(spirv: Uint32Array): number[] {
   const codes: number[] = [];
   for (let at = 5; at < spirv.length; at += spirv[at] >>> 16) codes.push(spirv[at] & 0xffff);

@@ -232,6 +232,63 @@ Deno.test("a vote whose two halves are both read is one exchange, and exchanges 
   assertEquals(barriers(emitValid(q.end(), request({ waveSize: 64, workgroupSize: [64, 1, 1] })).spirv), 6);
 });
 
+Deno.test("a set of slots is written again only behind a barrier that follows its last read", () => {
+  const p = new Lanes(64);
+  const { ir } = p;
+  let value = p.index;
+  for (let k = 0; k < 7; k++) {
+    value = ir.emit(Op.IAdd, value, ir.emit(Op.Shuffle, value, p.index));
+    if (k === 3) value = ir.emit(Op.IAdd, value, ir.emit(Op.ReadFirstLane, value, ir.emit(Op.ULt, value, p.index)));
+  }
+  ir.emit(Op.If, ir.constB(true), IfKind.Scalar);
+  const inner = ir.emit(Op.Shuffle, value, value);
+  ir.emit(Op.EndIf);
+  value = ir.append(Op.Phi, Type.U32, inner, value);
+  p.output([ir.emit(Op.Shuffle, value, p.index)]);
+  const { spirv } = emitValid(p.end(), request({ waveSize: 64, workgroupSize: [64, 1, 1] }));
+  // The array of values has two sets of 64; a chain to the second set adds 64 to its index.
+  const constants = new Map<number, number>(), sets = new Map<number, number>(), reading = new Set<number>();
+  let array = 0, written = 0, read = 0;
+  for (let at = 5; at < spirv.length; at += spirv[at] >>> 16) {
+    const [, a, b, c, d] = spirv.subarray(at, at + 5);
+    switch (spirv[at] & 0xffff) {
+      case 43:
+        constants.set(b, c);
+        break;
+      case 28: // the longest array type
+        if (constants.get(c) === 128) array = a;
+        break;
+      case 32:
+        if (c === array) array = a; // its pointer type
+        break;
+      case 59:
+        if (a === array) array = b; // the variable
+        break;
+      case 128:
+        if (constants.get(d) === 64) sets.set(b, 1);
+        break;
+      case 65:
+        if (c === array) sets.set(b, sets.get(d) ?? 0);
+        break;
+      case 61:
+        if (sets.has(c)) {
+          reading.add(sets.get(c)!);
+          read++;
+        }
+        break;
+      case 62:
+        if (sets.has(a)) {
+          assertEquals(reading.has(sets.get(a)!), false, `set ${sets.get(a)} is written while it may be read`);
+          written++;
+        }
+        break;
+      case 224:
+        reading.clear();
+    }
+  }
+  assertEquals([written, read], [10, 10]);
+});
+
 Deno.test("programs that do not observe the wave are laneless, others spanned, and the artifact says why", () => {
   const p = new Lanes(32);
   p.output([p.index]);
