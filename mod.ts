@@ -16,10 +16,13 @@
  */
 export { AnyAgcError, type ErrorData, type ErrorPlace, ExitCode } from "./src/errors.ts";
 export { GuestFaultError, HostError, InvalidInputError, RefusedError, UsageError } from "./src/errors.ts";
-export { Device, openDevice, type OpenOptions, type ProgramRun } from "./src/driver/device.ts";
+export { type Device, type DeviceDescription, openDevice, type OpenOptions } from "./src/driver/device.ts";
+export type { ProgramRun, RunMemory } from "./src/driver/device.ts";
 export type { RunResult, WaitReport } from "./src/driver/run_program.ts";
 export type { LabelWrite } from "./src/driver/driver_sink.ts";
 export type { ProgramReport } from "./src/driver/executor.ts";
 export type { Picture } from "./src/guest/frame.ts";
-export type { Frame, Program } from "./src/guest/program.ts";
+export type { Difference } from "./src/guest/map_program.ts";
+export type { Expectation, Frame, MemoryPiece, Program, ProgramMemory } from "./src/guest/program.ts";
+export type { ProgramSubmission, Target, UntouchedRange } from "./src/guest/program.ts";
 export { loadProgram } from "./src/guest/load_program.ts";

@@ -35,7 +35,7 @@ async function run(context: CommandContext) {
   const { openDevice } = await import("../driver/device.ts");
   const { reportData, reportRows } = await import("./run/report.ts");
   using device = openDevice({ name: optionText(context, "device"), validation: options.validate === true });
-  const { type, apiVersion, driver } = device.gpu.capabilities;
+  const { type, apiVersion, driver } = device.description;
   out.line(program.name);
   const run = await out.during(`running ${program.name} on ${device.name}`, () => device.run(program));
   try {
@@ -66,7 +66,7 @@ async function run(context: CommandContext) {
       data: {
         schema: "anyagc.run/1",
         program: { name: program.name, file, target: program.target, notes: program.notes },
-        device: { name: device.name, type, apiVersion, driver: `${driver.name} ${driver.info}`.trim() },
+        device: { name: device.name, type, apiVersion, driver },
         ...reportData(result),
         ...(frame ? { frame } : {}),
         ...(messages ? { validation: messages } : {}),

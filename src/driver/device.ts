@@ -12,10 +12,32 @@ import { VulkanExecutor } from "./vulkan/vulkan_executor.ts";
 export interface OpenOptions {
   /** Part of the device's name; the switch ANYPS5_GPU, then the first usable device, when left out. */
   name?: string;
-  /** Load the Vulkan validation layer; its messages go to a file, see `Device.validationMessages`. */
+  /** Load the Vulkan validation layer; its messages go to a file (`anyagc run --validate` prints them). */
   validation?: boolean;
   /** How guest memory reaches the device: imported where it can, by default. */
-  memory?: BackingKind;
+  memory?: "automatic" | "imported" | "mirrored";
+}
+
+/** Guest memory to look at. Addresses are sign-extended 48-bit guest addresses as unsigned 64-bit values; a range that is not mapped throws GuestFaultError. */
+export interface RunMemory {
+  /** A copy of a range. */
+  read(address: bigint, bytes: number): Uint8Array;
+  /** A little-endian 32-bit word; the address is a multiple of 4. */
+  readU32(address: bigint): number;
+  /** A little-endian 64-bit word; the address is a multiple of 8. */
+  readU64(address: bigint): bigint;
+}
+
+/** What a device is, for people. */
+export interface DeviceDescription {
+  /** Name that the driver gives. */
+  readonly name: string;
+  /** Kind of device: `software` runs on the CPU. */
+  readonly type: "discrete" | "integrated" | "virtual" | "software" | "other";
+  /** Vulkan version, for example 1.3.230. */
+  readonly apiVersion: string;
+  /** Name of the driver. */
+  readonly driver: string;
 }
 
 /** A program that has run, with its memory. */
@@ -23,19 +45,35 @@ export interface ProgramRun {
   /** What happened. */
   readonly result: RunResult;
   /** The guest's memory after the run; valid until `close`. */
-  readonly memory: GuestMemory;
+  readonly memory: RunMemory;
   /** The program's picture, if it has one. */
   frame(): Picture | undefined;
   /** Gives the memory back. */
   close(): void;
 }
 
-/** A device that runs guest programs. */
-export class Device {
+/** A device that runs guest programs; from {@linkcode openDevice}. */
+export interface Device extends Disposable {
+  /** Name of the device. */
+  readonly name: string;
+  /** What the device is. */
+  readonly description: DeviceDescription;
+  /**
+   * Runs a program from its initial memory to its end. What the guest does wrong is in the result, not thrown.
+   *
+   * @throws HostError if the host cannot do it.
+   */
+  run(program: Program): ProgramRun;
+  /** Destroys the device. Memory of its runs stays until they are closed. */
+  close(): void;
+}
+
+/** A Vulkan device that runs guest programs. */
+export class VulkanDevice implements Device {
   readonly #gpu: GpuDevice;
   readonly #memory: BackingKind;
 
-  /** Makes it from the host side. @param gpu owned from now on. */
+  /** Makes it from the host side, which is owned from now on. */
   constructor(gpu: GpuDevice, memory: BackingKind) {
     this.#gpu = gpu;
     this.#memory = memory;
@@ -46,16 +84,12 @@ export class Device {
     return this.#gpu.capabilities.name;
   }
 
-  /** The host side, for tools. */
-  get gpu(): GpuDevice {
-    return this.#gpu;
+  /** What the device is. */
+  get description(): DeviceDescription {
+    const { name, type, apiVersion, driver } = this.#gpu.capabilities;
+    return { name, type, apiVersion, driver: `${driver.name} ${driver.info}`.trim() };
   }
 
-  /**
-   * Runs a program from its initial memory to its end. What the guest does wrong is in the result, not thrown.
-   *
-   * @throws HostError if the host cannot do it.
-   */
   run(program: Program): ProgramRun {
     const run = this.#run(program, false);
     if (run.result.error?.code !== UNALIGNED_LOAD) return run;
@@ -105,8 +139,6 @@ export class Device {
 
 /** Opens a Vulkan device. @throws HostError saying what is missing and how to get it. */
 export function openDevice(options: OpenOptions = {}): Device {
-  return new Device(
-    GpuDevice.create({ device: options.name, validation: options.validation }),
-    options.memory ?? "automatic",
-  );
+  const gpu = GpuDevice.create({ device: options.name, validation: options.validation });
+  return new VulkanDevice(gpu, options.memory ?? "automatic");
 }

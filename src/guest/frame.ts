@@ -3,8 +3,11 @@ import type { Frame } from "./program.ts";
 
 /** A picture as the host wants it: rows from the top, 4 bytes per pixel R, G, B, A. */
 export interface Picture {
+  /** Pixels. */
   width: number;
+  /** Pixels. */
   height: number;
+  /** The bytes, `width * height * 4` of them. */
   rgba: Uint8Array;
 }
 

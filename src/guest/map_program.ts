@@ -23,12 +23,15 @@ export function mapProgram(program: Program, memory: GuestMemory): MemoryWindow[
 export interface Difference {
   /** First byte that differs. */
   address: bigint;
+  /** The byte that should be there. */
   expected: number;
+  /** The byte that is there. */
   actual: number;
   /** Bytes that differ in the whole range. */
   count: number;
   /** `expectation`: a result is wrong. `untouched`: something wrote where nothing may. */
   kind: "expectation" | "untouched";
+  /** Reason of the expectation. */
   reason: string;
 }
 

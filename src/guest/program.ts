@@ -25,10 +25,14 @@ export interface Program {
   untouched: UntouchedRange[];
   /** A picture in memory worth writing to a file. */
   frame?: Frame;
-  /** Shaders that the loader knows by name. The command streams stay the authority: this is for listing, and for preparing ahead of use. */
-  shaders: ProgramShader[];
   /** What a reader of the results should know: contents that were not captured, values that were derived, assumptions. */
   notes: string[];
+}
+
+/** A program with what its file says of its shaders. */
+export interface LoadedProgram extends Program {
+  /** Shaders that the loader knows by name. The command streams stay the authority: this is for listing, and for preparing ahead of use. */
+  shaders: ProgramShader[];
 }
 
 /** One window of guest memory. */
@@ -49,6 +53,7 @@ export interface ProgramMemory {
 export interface MemoryPiece {
   /** Byte offset from the window's base. */
   offset: number;
+  /** The bytes. */
   data: Uint8Array;
 }
 
@@ -68,6 +73,7 @@ export interface ProgramSubmission {
 
 /** What must be in memory at the end. */
 export interface Expectation {
+  /** First guest address. */
   address: bigint;
   /** Expected bytes; repeated to fill `bytes` when that is larger. */
   data: Uint8Array;
@@ -79,13 +85,17 @@ export interface Expectation {
 
 /** A range that nothing may change. */
 export interface UntouchedRange {
+  /** First guest address. */
   address: bigint;
+  /** Bytes. */
   bytes: number;
+  /** Why nothing may change it. */
   reason: string;
 }
 
 /** A picture in guest memory. */
 export interface Frame {
+  /** Guest address of the first pixel. */
   address: bigint;
   /** Pixels. */
   width: number;

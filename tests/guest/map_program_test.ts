@@ -4,12 +4,12 @@ import { ArrayAllocator } from "../../src/guest/memory/allocator.ts";
 import { GuestMemoryError } from "../../src/guest/memory/fault.ts";
 import { GuestMemory } from "../../src/guest/memory/guest_memory.ts";
 import { Permission } from "../../src/guest/memory/window.ts";
-import type { Program } from "../../src/guest/program.ts";
+import type { LoadedProgram } from "../../src/guest/program.ts";
 
 const BASE = 0x2_0000_0000n;
 const HIGH = 0xFFFF_8000_0000_0000n;
 
-function program(): Program {
+function program(): LoadedProgram {
   return {
     name: "p",
     target: "gfx1013",

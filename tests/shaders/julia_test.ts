@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { Device } from "../../src/driver/device.ts";
+import { VulkanDevice } from "../../src/driver/device.ts";
 import type { GpuDevice } from "../../src/gpu/device.ts";
 import { loadProgram } from "../../src/guest/load_program.ts";
 import type { Program } from "../../src/guest/program.ts";
@@ -11,7 +11,7 @@ const FILE = decodeURIComponent(new URL("../../shaders/julia/program.json", impo
 const RE_LITERAL = 0xbecccccd, HALF_LITERAL = 0xbf000000;
 
 function runFrame(gpu: GpuDevice, program: Program) {
-  const run = new Device(gpu, "automatic").run(program);
+  const run = new VulkanDevice(gpu, "automatic").run(program);
   try {
     assertEquals(run.result.error?.message, undefined);
     return { result: run.result, picture: run.frame()! };

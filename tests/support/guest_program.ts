@@ -1,6 +1,6 @@
 /** Guest programs that tests write themselves: code, buffers, command streams. */
 import { Permission } from "../../src/guest/memory/window.ts";
-import type { Program, ProgramMemory, Target } from "../../src/guest/program.ts";
+import type { LoadedProgram, Program, ProgramMemory, Target } from "../../src/guest/program.ts";
 import { rawBuffer } from "../../tools/shaders/packets.ts";
 import { setComputeProgram, setComputeRegisters } from "./packets.ts";
 
@@ -118,7 +118,7 @@ export class GuestProgram {
   }
 
   /** The program so far. */
-  get program(): Program {
+  get program(): LoadedProgram {
     return {
       name: this.#name,
       target: this.#target,

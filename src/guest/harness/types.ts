@@ -1,4 +1,4 @@
-import type { Program } from "../program.ts";
+import type { LoadedProgram } from "../program.ts";
 import type { DescriptorBinding, ShaderSource } from "../shader_source.ts";
 
 /** Something that a shader works on. */
@@ -67,7 +67,7 @@ export interface PlacedResource {
 
 /** A launch, ready to run. */
 export interface Launch {
-  program: Program;
+  program: LoadedProgram;
   /** Where the resources are, by the key of the request. */
   resources: ReadonlyMap<string, PlacedResource>;
   /** Guest address of the first instruction. */

@@ -9,7 +9,7 @@
  * `TEST-SEQUENCE` -> { address: words as hexadecimal digits }.
  */
 import { hex } from "../../errors.ts";
-import type { Expectation, Program, ProgramShader } from "../program.ts";
+import type { Expectation, LoadedProgram, ProgramShader } from "../program.ts";
 import { AGC_MAGIC, AGC_VERSION, readAgcRecord, type RecordSource } from "./agc_record.ts";
 import { folderOf, isFile, MalformedFileError, nameOf, readInputFile, wordsOf } from "./file_format.ts";
 import { nonZeroPieces, readImage, readRange } from "./golden_image.ts";
@@ -34,7 +34,7 @@ export function isGolden(root: JsonNode): boolean {
 }
 
 /** Reads a capture. */
-export function loadGolden(root: JsonNode, options: GoldenOptions = {}): Program {
+export function loadGolden(root: JsonNode, options: GoldenOptions = {}): LoadedProgram {
   const schema = root.get("schema");
   if (schema.integer(0, 0xFFFF) !== 1) schema.fail("only schema 1 is known");
   const kind = root.optional("kind");
@@ -49,7 +49,7 @@ export function loadGolden(root: JsonNode, options: GoldenOptions = {}): Program
   return kind.fail(`unknown kind ${JSON.stringify(kind.text())}; known: driver-submission, driver-run`);
 }
 
-function loadRunner(root: JsonNode, options: GoldenOptions): Program {
+function loadRunner(root: JsonNode, options: GoldenOptions): LoadedProgram {
   const layout = new MemoryLayout(), notes: string[] = [];
   const regions = root.get("regions"), stageNode = regions.get("stage"), stage = readRange(stageNode);
   for (const [name, region] of regions.members()) {
@@ -75,7 +75,7 @@ function loadRunner(root: JsonNode, options: GoldenOptions): Program {
   return finish(root, wordsNode, layout, words, stage.address + BigInt(offset), undefined, options, notes);
 }
 
-function loadDriverSubmission(root: JsonNode, options: GoldenOptions): Program {
+function loadDriverSubmission(root: JsonNode, options: GoldenOptions): LoadedProgram {
   const layout = new MemoryLayout(), notes: string[] = [];
   const wordsNode = root.get("words"), words = wordsNode.words();
   const dwords = root.get("dwords");
@@ -110,7 +110,7 @@ function finish(
   label: string | undefined,
   options: GoldenOptions,
   notes: string[],
-): Program {
+): LoadedProgram {
   const name = `${root.get("test").text()}-${root.get("sequence").integer(0, 0xFFFF_FFFF)}`;
   addInputs(root, name, layout, options, notes);
   const scan = scanStream(

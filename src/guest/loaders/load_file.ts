@@ -1,6 +1,6 @@
 /** The one entry for input files: looks at the content, not at the name, and calls the loader of the format. */
 import { RefusedError, UsageError } from "../../errors.ts";
-import type { Program } from "../program.ts";
+import type { LoadedProgram } from "../program.ts";
 import type { ShaderSource } from "../shader_source.ts";
 import { AGC_MAGIC } from "./agc_record.ts";
 import { isCodeDescription, loadCodeDescription, partnerOf } from "./code_json.ts";
@@ -12,7 +12,7 @@ import { loadSb } from "./sb.ts";
 
 /** What a file turned out to be. */
 export type LoadedFile =
-  | { kind: "program"; program: Program }
+  | { kind: "program"; program: LoadedProgram }
   | { kind: "shader"; shader: ShaderSource };
 
 /** Formats for error messages. */

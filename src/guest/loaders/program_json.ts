@@ -8,8 +8,8 @@ import { Permission } from "../memory/window.ts";
 import type {
   Expectation,
   Frame,
+  LoadedProgram,
   MemoryPiece,
-  Program,
   ProgramMemory,
   ProgramSubmission,
   Target,
@@ -37,7 +37,7 @@ export function isProgramJson(root: JsonNode): boolean {
 }
 
 /** Reads a program. Files that it names are looked up in its own folder. */
-export function loadProgramJson(root: JsonNode): Program {
+export function loadProgramJson(root: JsonNode): LoadedProgram {
   root.onlyKeys(["schema", "name", "target", "notes", "memory", "submissions", "expect", "untouched", "frame"]);
   const schema = root.get("schema");
   if (schema.text() !== PROGRAM_SCHEMA) schema.fail(`only ${PROGRAM_SCHEMA} is known`);

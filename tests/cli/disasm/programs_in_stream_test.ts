@@ -1,13 +1,13 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { InitialMemory, namedPrograms } from "../../../src/cli/disasm/programs_in_stream.ts";
 import { GuestFaultError } from "../../../src/errors.ts";
-import type { Program } from "../../../src/guest/program.ts";
+import type { LoadedProgram } from "../../../src/guest/program.ts";
 import { dispatchDirect, setComputeProgram, setComputeRegisters } from "../../../tools/shaders/packets.ts";
 
 const BASE = 0x2_0000_0000n;
 
 /** s_nop 0 ; s_endpgm at two places of one window, and a register table. */
-function program(...words: number[]): Program {
+function program(...words: number[]): LoadedProgram {
   const code = new Uint8Array(Uint32Array.of(0xbf800000, 0xbf810000).buffer);
   const table = new Uint8Array(Uint32Array.of(0x8, 0x2000001, 0x9, 0).buffer);
   return {
@@ -28,7 +28,7 @@ function program(...words: number[]): Program {
   };
 }
 
-function found(p: Program) {
+function found(p: LoadedProgram) {
   return namedPrograms(p, new InitialMemory(p)).map((
     { stage, address, code, waveSize },
   ) => [stage, address, code.length, waveSize]);

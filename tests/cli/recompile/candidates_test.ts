@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { programCandidates, shaderCandidate } from "../../../src/cli/recompile/candidates.ts";
 import { RefusedError } from "../../../src/errors.ts";
-import type { Program } from "../../../src/guest/program.ts";
+import type { LoadedProgram } from "../../../src/guest/program.ts";
 import type { ShaderSource } from "../../../src/guest/shader_source.ts";
 import type { RecompilerDevice } from "../../../src/recompiler/request.ts";
 import {
@@ -16,7 +16,7 @@ import {
 const BASE = 0x2_0000_0000n, LABEL = BASE + 0x800n;
 const device = {} as RecompilerDevice; // passed through, never looked at
 
-function program(...submissions: [number, number[]][]): Program {
+function program(...submissions: [number, number[]][]): LoadedProgram {
   return {
     name: "test",
     target: "gfx1013",

@@ -6,7 +6,7 @@ import { fnv1a64 } from "../../../src/guest/loaders/golden_image.ts";
 import { parseJson } from "../../../src/guest/loaders/json_parser.ts";
 import { loadFile } from "../../../src/guest/loaders/load_file.ts";
 import { initialBytes } from "../../../src/guest/map_program.ts";
-import type { Program } from "../../../src/guest/program.ts";
+import type { LoadedProgram } from "../../../src/guest/program.ts";
 import { corpusFile, corpusNames, corpusTest } from "../../support/corpus.ts";
 import { withFiles } from "../support/files.ts";
 import { mutations } from "../support/mutations.ts";
@@ -101,7 +101,7 @@ const INPUTS: Json = {
   "drawn-1": { "0x200012000": "0000000100000002", "0x200050000": "00000003", _note: "made up" },
 };
 
-function load(document: Json, files: Record<string, Json> = {}, options?: GoldenOptions): Program {
+function load(document: Json, files: Record<string, Json> = {}, options?: GoldenOptions): LoadedProgram {
   const texts = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, JSON.stringify(file)]));
   return withFiles({ ...texts, "c__drawn-1.json": JSON.stringify(document) }, (folder) => {
     const path = `${folder}/c__drawn-1.json`;
@@ -109,7 +109,7 @@ function load(document: Json, files: Record<string, Json> = {}, options?: Golden
   });
 }
 
-function words(program: Program, address: bigint, count: number): number[] {
+function words(program: LoadedProgram, address: bigint, count: number): number[] {
   return [...new Uint32Array(initialBytes(program, address, 4 * count).buffer)];
 }
 
