@@ -51,7 +51,8 @@ export function execute(words: readonly number[], before: Before = {}): After {
   const [x, y, z] = request.workgroupSize;
   const lanes = x * y * z;
   const l = new Lifter(request, 0);
-  const memory = before.memory ?? new EvalMemory();
+  const given = before.memory ?? new EvalMemory();
+  const memory = given.copy();
   const index = l.ir.append(Op.Input, Type.U32, InputKind.LocalIndex);
   fill(l, index, lanes, before, memory);
   const initial = l.state.values.slice();
@@ -85,7 +86,7 @@ export function execute(words: readonly number[], before: Before = {}): After {
   const simple = run(cleaned(l.ir));
   assertEquals([...simple.output], [...plain.output], "the simplified program gives other results");
   assertEquals(simple.scratch.contents(), plain.scratch.contents(), "the simplified program leaves other memory");
-  memory.take(plain.scratch);
+  given.take(plain.scratch);
 
   const value = (slot: number, lane: number) => {
     const k = slots.indexOf(slot);
@@ -165,10 +166,10 @@ function laneAddress(l: Lifter, index: number, lanes: number, base: number, k: n
   return l.ir.emit(Op.IAdd, l.ir.emit(Op.Shl, index, l.u(2)), l.u(base + k * lanes * 4));
 }
 
-/** SCC, everything that changed, all masks' halves, and v0..v15, s0..s15. */
+/** SCC, everything that changed, all masks' halves, and v0..v9, s0..s9. */
 function observed(l: Lifter, initial: Int32Array): number[] {
   const slots = new Set<number>([Slot.Scc, 106, 107, 126, 127]);
-  for (let r = 0; r < 24; r++) slots.add(r).add(Slot.Vgpr0 + r);
+  for (let r = 0; r < 10; r++) slots.add(r).add(Slot.Vgpr0 + r);
   initial.forEach((id, slot) => {
     if (l.state.values[slot] !== id && !(slot >= Slot.Clean0 && slot < Slot.Guard0)) slots.add(slot);
   });

@@ -202,9 +202,14 @@ function chooseBool(l: Lifter, a: number, b: number): number {
   return l.select(scc, a, b);
 }
 
+/** Where every wave is whole there are no lanes that do not exist. */
+function isClean(l: Lifter, value: Masked): boolean {
+  return value.clean || !l.partialWave;
+}
+
 /** SCC of a 32-bit result. */
 function notZero(l: Lifter, value: Masked): number {
-  if (!l.wave64 && value.shadow !== 0 && value.clean && !isKnown(l, value.shadow)) {
+  if (!l.wave64 && value.shadow !== 0 && isClean(l, value) && !isKnown(l, value.shadow)) {
     return l.ir.emit(Op.Any, value.shadow);
   }
   return l.ir.emit(Op.INe, value.id, l.u(0));
@@ -212,7 +217,7 @@ function notZero(l: Lifter, value: Masked): number {
 
 /** SCC of a 64-bit result. */
 function pairNotZero(l: Lifter, low: Masked, high: Masked): number {
-  if (l.wave64 && low.shadow !== 0 && high.shadow !== 0 && low.clean && high.clean) {
+  if (l.wave64 && low.shadow !== 0 && high.shadow !== 0 && isClean(l, low) && isClean(l, high)) {
     const mask = l.ofHalves(low.shadow, high.shadow);
     if (!isKnown(l, mask)) return l.ir.emit(Op.Any, mask);
   }
