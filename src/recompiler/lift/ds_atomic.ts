@@ -84,17 +84,20 @@ function ldsAtomic(
   return l.ir.append(Op.LdsAtomic, type, address, active, joinDwords(l, operands), flags);
 }
 
-/** Two exchanges at two offsets; where both are the same place, the second one meets what the first one wrote. */
+/** Two exchanges at two offsets. Both places are read before either is written, so of two equal ones the second datum stays. */
 function exchangeTwo(l: Lifter, i: Instruction, opcode: Opcode): void {
   refuseForms(i);
   const dwords = opcode.memory!.bits / 32;
   const unit = dwords * 4 * (opcode.words.has("st64") ? 64 : 1);
   const base = l.asU(l.source(i.addr));
-  const places = [[i.imm & 0xff, i.data], [(i.imm >> 8) & 0xff, i.data1]] as const;
-  const old = places.map(([offset, data]) =>
-    ldsAtomic(l, l.addConstant(base, offset * unit), l.exec(), vectorDwords(l, data, dwords), AtomicKind.Swap, dwords)
-  );
-  l.setVectors(i.dst, old.flatMap((id) => splitDwords(l, id, dwords)));
+  const first = i.imm & 0xff, second = (i.imm >> 8) & 0xff;
+  const swap = (offset: number, data: number) => {
+    const address = l.addConstant(base, offset * unit);
+    const old = ldsAtomic(l, address, l.exec(), vectorDwords(l, data, dwords), AtomicKind.Swap, dwords);
+    return splitDwords(l, old, dwords);
+  };
+  const low = swap(first, first === second ? i.data1 : i.data);
+  l.setVectors(i.dst, [...low, ...(first === second ? low : swap(second, i.data1))]);
 }
 
 /** Two dwords at an address that is rounded down to 8: each is replaced by its datum's low 31 bits where the datum's top bit is set. */

@@ -13,13 +13,13 @@ export function inLaneSet(l: Lifter, lanes: bigint): number {
   return bitOf(l, word, ir.emit(Op.And, l.lane, l.u(31)));
 }
 
-/** Whether lane number `lane` (a value, below the wave's size) is active. */
+/** Whether lane number `lane` (a value; only bits below the wave's size count) is active. */
 export function isActive(l: Lifter, lane: number): number {
   const known = l.exec();
-  if (known === l.true || known === l.false) return known;
+  if (known === l.true || known === l.false || lane === l.lane) return known;
   const low = l.scalar(Operand.Exec);
-  const word = l.wave64 ? l.select(inUpperHalf(l, lane), l.scalar(Operand.ExecHi), low) : low;
-  return bitOf(l, word, l.wave64 ? l.ir.emit(Op.And, lane, l.u(31)) : lane);
+  const isUpper = l.wave64 ? l.ir.emit(Op.INe, l.ir.emit(Op.And, lane, l.u(32)), l.u(0)) : l.false;
+  return bitOf(l, l.select(isUpper, l.wave64 ? l.scalar(Operand.ExecHi) : 0, low), l.ir.emit(Op.And, lane, l.u(31)));
 }
 
 /** What other lanes see of a value of this lane where inactive lanes offer 0. */

@@ -10,7 +10,7 @@ import { declareFloatModes, FLOAT } from "./float.ts";
 import { gatherFacts } from "./facts.ts";
 import { HALF } from "./half.ts";
 import { threads, writePrologue } from "./inputs.ts";
-import { ldsDwords, MEMORY } from "./memory.ts";
+import { ldsDwords, MEMORY, needsWideLds } from "./memory.ts";
 import { STRUCTURE } from "./structure.ts";
 import { scanUsage } from "./usage.ts";
 import { type ExchangeState, LaneExchange, WAVE } from "./wave.ts";
@@ -63,13 +63,16 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   }
   declareFloatModes(e);
   checkLds(e);
+  e.functions.wideLds = needsWideLds(e);
   writePrologue(e);
   if (firstExchange >= 0 || usage.present[Op.Barrier] !== 0) prepareExchange(e, firstExchange >= 0);
   if (e.exchange === undefined) emitAll(e);
   else emitWithExchange(e, e.exchange);
   e.body.finish();
   e.module.decorateAll(e.exact, Decoration.NoContraction);
-  const sharedBytes = (e.functions.variables.has("lds") ? ldsDwords(e) * 4 : 0) + (e.exchange?.sharedBytes ?? 0);
+  const sharedBytes =
+    (e.functions.variables.has("lds") ? ldsDwords(e) * 4 + (e.functions.wideLds ? ldsDwords(e) % 2 * 4 : 0) : 0) +
+    (e.exchange?.sharedBytes ?? 0);
   checkShared(e, sharedBytes, firstExchange);
   return {
     spirv: e.module.finish(request.workgroupSize),

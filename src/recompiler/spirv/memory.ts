@@ -1,12 +1,19 @@
 import { AtomicKind, hasTwoOperands, MemoryWidth, Op } from "../ir/ops.ts";
-import { Capability, Code, Scope, Semantics, Storage } from "./codes.ts";
+import { Capability, Code, Scope, Semantics } from "./codes.ts";
 import { accessOf } from "./addresses.ts";
 import { wantsFloat } from "./arithmetic.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
 import { accessInfo, LDS_ACCESS, MAX_ACCESS_PC } from "./faults.ts";
-import { isDirectAtomic, isFloatAtomic, writeAtomic } from "./runtime/atomic.ts";
-import { ldsArray, ldsAtomicFunction, type LdsForm, ldsLoadFunction, ldsStoreFunction } from "./runtime/lds.ts";
+import { isDirectAtomic, isFloatAtomic } from "./runtime/atomic.ts";
+import {
+  ldsAtomicFunction,
+  type LdsForm,
+  ldsLoadFunction,
+  ldsStoreFunction,
+  ldsWideAtomicFunction,
+} from "./runtime/lds.ts";
+import { ldsCells } from "./runtime/lds_cells.ts";
 import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./runtime/memory.ts";
 
 /**
@@ -175,17 +182,12 @@ export function ldsDwords(e: Emitter): number {
   return Math.ceil(e.request.ldsBytes / 4);
 }
 
-/** Pointer to the k-th dword of an access that needs no check. */
-function ldsPointer(e: Emitter, address: number, k: number): number {
+/** Index of the k-th dword of an access that needs no check. */
+function ldsIndex(e: Emitter, address: number, k: number): number {
   const { ir, body, module } = e;
-  const array = ldsArray(e.functions, ldsDwords(e));
-  let index: number;
-  if (ir.op[address] === Op.Const) index = module.u32((ir.a[address] >>> 2) + k);
-  else {
-    const first = body.op2(Code.ShiftRightLogical, T.U32, e.use(address), module.u32(2));
-    index = k === 0 ? first : body.op2(Code.IAdd, T.U32, first, module.u32(k));
-  }
-  return body.element(Storage.Workgroup, T.U32, array, index);
+  if (ir.op[address] === Op.Const) return module.u32((ir.a[address] >>> 2) + k);
+  const first = body.op2(Code.ShiftRightLogical, T.U32, e.use(address), module.u32(2));
+  return k === 0 ? first : body.op2(Code.IAdd, T.U32, first, module.u32(k));
 }
 
 function ldsLoad(e: Emitter, i: number): void {
@@ -197,7 +199,8 @@ function ldsLoad(e: Emitter, i: number): void {
   else if (form.inRange && form.aligned && form.bytes >= 4) {
     // Reading what an inactive lane may not see harms nobody, but its value must be zero.
     const parts: number[] = [];
-    for (let k = 0; k * 4 < form.bytes; k++) parts.push(body.load(T.U32, ldsPointer(e, address, k)));
+    const cells = ldsCells(e.functions, ldsDwords(e));
+    for (let k = 0; k * 4 < form.bytes; k++) parts.push(cells.load(body, ldsIndex(e, address, k)));
     const value = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, type, parts);
     e.ids[i] = form.predicated ? body.select(type, e.use(active), value, module.zero(type)) : value;
   } else {
@@ -212,9 +215,10 @@ function ldsStore(e: Emitter, i: number): void {
   const form = ldsForm(e, address, active, width & ~MemoryWidth.Signed);
   if (ldsDwords(e) === 0) return;
   if (form.inRange && form.aligned && form.bytes >= 4 && !form.predicated) {
+    const cells = ldsCells(e.functions, ldsDwords(e));
     for (let k = 0; k * 4 < form.bytes; k++) {
       const part = form.bytes === 4 ? e.use(value) : body.extract(T.U32, e.use(value), k);
-      body.words.put3(Code.Store, ldsPointer(e, address, k), part);
+      cells.store(body, ldsIndex(e, address, k), part);
     }
     return;
   }
@@ -225,10 +229,9 @@ function ldsStore(e: Emitter, i: number): void {
 function ldsAtomic(e: Emitter, i: number): void {
   const { ir, body, module } = e;
   const [address, active, data, kind] = [ir.a[i], ir.b[i], ir.c[i], ir.d[i]];
-  const base = kind & AtomicKind.Mask;
   checkAtomic(e, i, kind);
   if ((kind & AtomicKind.Wide) !== 0) {
-    wideLdsAtomic(e, i, base);
+    wideLdsAtomic(e, i, kind);
     return;
   }
   if (ldsDwords(e) === 0) {
@@ -238,7 +241,7 @@ function ldsAtomic(e: Emitter, i: number): void {
   const form = ldsForm(e, address, active, 4);
   const operands = atomicOperands(e, data, hasTwoOperands(kind), false);
   if (form.inRange && form.aligned && !form.predicated && isDirectAtomic(kind)) {
-    e.ids[i] = writeAtomic(body, kind, ldsPointer(e, address, 0), Scope.Workgroup, operands);
+    e.ids[i] = ldsCells(e.functions, ldsDwords(e)).atomic(body, kind, ldsIndex(e, address, 0), operands);
     return;
   }
   const { good, index } = checkLds(e, i, 4);
@@ -269,19 +272,37 @@ function checkLds(e: Emitter, i: number, bytes: number): { good: number; index: 
 }
 
 /**
- * 64-bit atomics on LDS. And, Or and Xor whose old value nobody wants are two 32-bit ones: each bit's changes commute, and a torn read would need a
- * reader that races with them. Everything else needs an LDS array of 64-bit elements that aliases the 32-bit one, which Vulkan lacks.
+ * Whether the program needs LDS in 64-bit elements (lds_cells.ts): for 64-bit atomics, except And, Or and Xor whose old value nobody wants. Those are two
+ * 32-bit ones: each bit's changes commute, and a torn read would need a reader that races with them.
  */
-function wideLdsAtomic(e: Emitter, i: number, base: number): void {
-  const { ir, body, module } = e;
-  const bitwise = base === AtomicKind.And || base === AtomicKind.Or || base === AtomicKind.Xor;
-  if (!bitwise || e.usage.uses[i] !== 0) {
-    throw e.refuse(i, "lds-atomic64", "64-bit LDS atomic other than and, or, xor without result");
+export function needsWideLds(e: Emitter): boolean {
+  const { ir, usage } = e;
+  if (usage.present[Op.LdsAtomic] === 0) return false;
+  for (let i = 1; i < ir.length; i++) {
+    if (ir.op[i] !== Op.LdsAtomic || (ir.d[i] & AtomicKind.Wide) === 0) continue;
+    if (isBitwise(ir.d[i]) && usage.uses[i] === 0) continue;
+    if (e.request.device.sharedInt64Atomics) return true;
+    throw e.refuse(i, "lds-atomic64", "this device has no 64-bit atomics on workgroup memory");
   }
+  return false;
+}
+
+function isBitwise(kind: number): boolean {
+  const base = kind & AtomicKind.Mask;
+  return base === AtomicKind.And || base === AtomicKind.Or || base === AtomicKind.Xor;
+}
+
+function wideLdsAtomic(e: Emitter, i: number, kind: number): void {
+  const { ir, body, module } = e;
   e.ids[i] = module.zero(T.V2);
   if (ldsDwords(e) === 0) return;
   const { good, index } = checkLds(e, i, 8);
-  const id = ldsAtomicFunction(e.functions, ldsDwords(e), base);
+  if (e.functions.wideLds) {
+    const id = ldsWideAtomicFunction(e.functions, ldsDwords(e), kind);
+    e.ids[i] = body.call(id, T.V2, [good, index, ...atomicOperands(e, ir.c[i], hasTwoOperands(kind), true)]);
+    return;
+  }
+  const id = ldsAtomicFunction(e.functions, ldsDwords(e), kind & AtomicKind.Mask);
   for (let half = 0; half < 2; half++) {
     const at = half === 0 ? index : body.op2(Code.IAdd, T.U32, index, module.u32(1));
     body.call(id, T.U32, [good, at, body.extract(T.U32, e.use(ir.c[i]), half)]);

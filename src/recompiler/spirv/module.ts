@@ -240,9 +240,9 @@ export class Module {
     return id;
   }
 
-  /** A workgroup array of U32; returns the id of the variable. */
-  sharedArray(length: number): number {
-    const word = this.type(T.U32);
+  /** A workgroup array of U32 or another scalar type; returns the id of the variable. */
+  sharedArray(length: number, element: T = T.U32): number {
+    const word = this.type(element);
     const count = this.u32(length);
     const array = this.bound++;
     this.globals.put4(Code.TypeArray, array, word, count);

@@ -1,6 +1,6 @@
 import { AtomicKind } from "../../ir/ops.ts";
 import type { Body } from "../body.ts";
-import { Code, Decoration, Semantics } from "../codes.ts";
+import { Code, Decoration, Glsl, Semantics } from "../codes.ts";
 import { T } from "../module.ts";
 import { flushed } from "./float.ts";
 
@@ -69,6 +69,39 @@ export function writeAtomic(
     (old) => new Update(body, type, (kind & AtomicKind.Flush) !== 0).fresh(base, old, data),
   );
 }
+
+/** What a 32-bit atomic operation makes of an old value. */
+export function atomicValue(body: Body, kind: number, old: number, data: readonly number[]): number {
+  const base = kind & AtomicKind.Mask;
+  switch (base) {
+    case AtomicKind.Swap:
+      return data[0];
+    case AtomicKind.CmpSwap:
+      return body.select(T.U32, body.op2(Code.IEqual, T.Bool, old, data[1]), data[0], old);
+    default: {
+      const simple = SIMPLE.get(base);
+      if (simple !== undefined) return body.op2(simple, T.U32, old, data[0]);
+      const glsl = SIMPLE_GLSL.get(base);
+      if (glsl !== undefined) return body.glsl(glsl, T.U32, [old, data[0]]);
+      return new Update(body, T.U32, (kind & AtomicKind.Flush) !== 0).fresh(base, old, data);
+    }
+  }
+}
+
+/** The operation in itself of kinds that are one atomic instruction. */
+const SIMPLE: ReadonlyMap<number, number> = new Map([
+  [AtomicKind.Add, Code.IAdd],
+  [AtomicKind.Sub, Code.ISub],
+  [AtomicKind.And, Code.BitwiseAnd],
+  [AtomicKind.Or, Code.BitwiseOr],
+  [AtomicKind.Xor, Code.BitwiseXor],
+]);
+const SIMPLE_GLSL: ReadonlyMap<number, number> = new Map([
+  [AtomicKind.SMin, Glsl.SMin],
+  [AtomicKind.UMin, Glsl.UMin],
+  [AtomicKind.SMax, Glsl.SMax],
+  [AtomicKind.UMax, Glsl.UMax],
+]);
 
 /** Replaces the value at `pointer` by what `update` makes of it, and returns the old value. */
 export function exchangeLoop(

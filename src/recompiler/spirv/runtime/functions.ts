@@ -8,6 +8,8 @@ export class RuntimeFunctions {
   private readonly ids = new Map<string, number>();
   /** Shared values of the functions, by name (ids of global variables). */
   readonly variables = new Map<string, number>();
+  /** LDS is an array of 64-bit elements, see lds_cells.ts. Must be set before LDS is first accessed. */
+  wideLds = false;
 
   constructor(readonly module: Module, readonly device: RecompilerDevice) {}
 

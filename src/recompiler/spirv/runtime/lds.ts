@@ -1,9 +1,9 @@
 import { hasTwoOperands } from "../../ir/ops.ts";
 import type { Body } from "../body.ts";
-import { Code, Scope, Semantics, Storage } from "../codes.ts";
+import { Code } from "../codes.ts";
 import { T } from "../module.ts";
-import { writeAtomic } from "./atomic.ts";
 import type { RuntimeFunctions } from "./functions.ts";
+import { type LdsCells, ldsCells } from "./lds_cells.ts";
 import { valueType } from "./memory.ts";
 
 /**
@@ -14,11 +14,6 @@ import { valueType } from "./memory.ts";
  * alignment"); a dword that crosses an aligned dword is written as two masked parts. An atomic whose address is not a multiple of its size is
  * a fault (FaultReason.Unaligned, with the LDS address).
  */
-
-/** Id of the LDS array. */
-export function ldsArray(functions: RuntimeFunctions, dwords: number): number {
-  return functions.variable("lds", () => functions.module.sharedArray(dwords));
-}
 
 /** What tells LDS functions apart. */
 export interface LdsForm {
@@ -43,7 +38,7 @@ interface Piece {
 }
 
 class LdsBody {
-  readonly array: number;
+  readonly cells: LdsCells;
   readonly address: number;
   /** Index of the dword that holds the first byte of the access. */
   readonly firstIndex: number;
@@ -54,7 +49,7 @@ class LdsBody {
     readonly dwords: number,
     readonly form: LdsForm,
   ) {
-    this.array = ldsArray(functions, dwords);
+    this.cells = ldsCells(functions, dwords);
     this.address = body.parameters[0];
     this.firstIndex = body.op2(Code.ShiftRightLogical, T.U32, this.address, this.u32(2));
   }
@@ -77,10 +72,6 @@ class LdsBody {
     return { good, index };
   }
 
-  pointer(index: number): number {
-    return this.body.element(Storage.Workgroup, T.U32, this.array, index);
-  }
-
   /** Bit position of the first byte in its dword. */
   shift(): number {
     const byte = this.body.op2(Code.BitwiseAnd, T.U32, this.address, this.u32(3));
@@ -90,7 +81,7 @@ class LdsBody {
   /** The dword at `index`, or any other when it is not `good`. */
   read(piece: Piece, index: number): number {
     const safe = this.body.select(T.U32, piece.good, index, this.u32(0));
-    return this.body.load(T.U32, this.pointer(safe));
+    return this.cells.load(this.body, safe);
   }
 }
 
@@ -140,7 +131,7 @@ export function ldsStoreFunction(functions: RuntimeFunctions, dwords: number, fo
       const piece = lds.piece(k);
       body.when(piece.good, () => {
         if (form.aligned && bytes >= 4) {
-          body.words.put3(Code.Store, lds.pointer(piece.index), part);
+          lds.cells.store(body, piece.index, part);
           return;
         }
         const masked = () => storeMasked(lds, piece.index, part, Math.min(bytes, 4));
@@ -148,7 +139,7 @@ export function ldsStoreFunction(functions: RuntimeFunctions, dwords: number, fo
         const low = body.op2(Code.BitwiseAnd, T.U32, lds.address, lds.u32(3));
         const whole = body.op2(Code.IEqual, T.Bool, low, lds.u32(0));
         body.choose(T.Void, whole, () => {
-          body.words.put3(Code.Store, lds.pointer(piece.index), part);
+          lds.cells.store(body, piece.index, part);
           return 0;
         }, () => {
           masked();
@@ -163,18 +154,12 @@ export function ldsStoreFunction(functions: RuntimeFunctions, dwords: number, fo
 /** Writes 1, 2 or 4 bytes that need not fill dwords. The other bytes belong to other lanes, so the dwords are changed atomically. */
 function storeMasked(lds: LdsBody, index: number, value: number, bytes: number): void {
   const { body } = lds;
-  const { module } = body;
   const shift = lds.shift();
   const field = bytes === 4 ? 0xffffffff : bytes === 2 ? 0xffff : 0xff;
   const place = (word: number) => body.op2(Code.ShiftLeftLogical, T.U64, body.op1(Code.UConvert, T.U64, word), shift);
   const mask = place(lds.u32(field));
   const bits = place(bytes === 4 ? value : body.op2(Code.BitwiseAnd, T.U32, value, lds.u32(field)));
-  const scope = module.u32(Scope.Workgroup), relaxed = module.u32(Semantics.None);
-  const change = (at: number, clear: number, set: number) => {
-    const pointer = lds.pointer(at);
-    body.ops(Code.AtomicAnd, T.U32, [pointer, scope, relaxed, body.op1(Code.Not, T.U32, clear)]);
-    body.ops(Code.AtomicOr, T.U32, [pointer, scope, relaxed, set]);
-  };
+  const change = (at: number, clear: number, set: number) => lds.cells.change(body, at, clear, set);
   change(index, body.op1(Code.UConvert, T.U32, mask), body.op1(Code.UConvert, T.U32, bits));
   if (bytes === 1 || lds.form.aligned) return; // never crosses
   const high = (wide: number) =>
@@ -193,11 +178,32 @@ export function ldsAtomicFunction(functions: RuntimeFunctions, dwords: number, k
   const data = hasTwoOperands(kind) ? [T.U32, T.U32] : [T.U32];
   return functions.get(`ldsAtomic${kind}`, T.U32, [T.Bool, T.U32, ...data], (body) => {
     const [good, index, ...operands] = body.parameters;
-    const array = ldsArray(functions, dwords);
-    const old = body.choose(T.U32, good, () => {
-      const pointer = body.element(Storage.Workgroup, T.U32, array, index);
-      return writeAtomic(body, kind, pointer, Scope.Workgroup, operands);
-    }, () => body.module.u32(0));
+    const cells = ldsCells(functions, dwords);
+    const old = body.choose(
+      T.U32,
+      good,
+      () => cells.atomic(body, kind, index, operands),
+      () => body.module.u32(0),
+    );
+    body.returnValue(old);
+  });
+}
+
+/** Id of `(good: Bool, index: U32, data: V2[, compare: V2]) -> V2`: the same with 64 bits, from an even index on. */
+export function ldsWideAtomicFunction(functions: RuntimeFunctions, dwords: number, kind: number): number {
+  const data = hasTwoOperands(kind) ? [T.V2, T.V2] : [T.V2];
+  return functions.get(`ldsAtomic${kind}`, T.V2, [T.Bool, T.U32, ...data], (body) => {
+    const [good, index, ...operands] = body.parameters;
+    const cells = ldsCells(functions, dwords);
+    const old = body.choose(
+      T.V2,
+      good,
+      () => {
+        const wide = operands.map((operand) => body.op1(Code.Bitcast, T.U64, operand));
+        return body.op1(Code.Bitcast, T.V2, cells.atomic64(body, kind, index, wide));
+      },
+      () => body.module.zero(T.V2),
+    );
     body.returnValue(old);
   });
 }
