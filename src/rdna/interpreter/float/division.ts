@@ -1,9 +1,10 @@
 /**
  * The steps of correctly rounded division: v_div_scale, v_div_fmas, v_div_fixup (AMD RDNA2 ISA, section 12.10), and v_trig_preop_f64.
  *
- * Two points of the document's pseudo code cannot be meant as written, since compilers build IEEE division from these instructions and it comes out
- * right: v_div_fmas scales by 2^64 or 2^-64 (f64: 2^128, 2^-128), by the size of its third operand, not by 2^32; and where both the reciprocal and
- * the quotient are denormal, v_div_scale scales the denominator down. The tests run the whole sequence against exact division.
+ * Three points of the document's pseudo code cannot be meant as written, since compilers build IEEE division from these instructions and it comes out
+ * right: v_div_fmas scales by 2^64 or 2^-64 (f64: 2^128, 2^-128), by the size of its third operand, not by 2^32; where both the reciprocal and the
+ * quotient are denormal, v_div_scale scales the denominator down; and v_div_fixup makes an overflow of a NaN. The tests run the whole sequence against
+ * exact division.
  */
 import { f16Value, f32Value, f64Value, isNan16, isNan32, isNan64, quiet32, quiet64 } from "./bits.ts";
 import { input16 } from "./f16.ts";
@@ -147,7 +148,10 @@ function specialCase(denominator: number, numerator: number): Special {
   return b === Infinity || c === 0 ? Special.Zero : Special.Quotient;
 }
 
-/** V_DIV_FIXUP_F32: the quotient a of numerator c and denominator b, corrected for special operands. */
+/**
+ * V_DIV_FIXUP_F32: the quotient a of numerator c and denominator b, corrected for special operands. Where the steps before have overflowed, a is NaN, and
+ * the result infinity (as on RDNA3 hardware: tinygrad, test/amd/hw/test_vop3.py).
+ */
 export function divFixup32(m: FloatMode, a: number, b: number, c: number): number {
   a = input32(m, a);
   b = input32(m, b);
@@ -165,7 +169,7 @@ export function divFixup32(m: FloatMode, a: number, b: number, c: number): numbe
   }
   const difference = exponentField32(c) - exponentField32(b);
   if (difference < -150) return underflow32(m, sign);
-  return sign | (a & 0x7fffffff);
+  return isNan32(a) ? sign | 0x7f800000 : sign | (a & 0x7fffffff);
 }
 
 /** What a result too small for any f32 number rounds to. */
@@ -194,7 +198,7 @@ export function divFixup64(m: FloatMode, a: bigint, b: bigint, c: bigint): bigin
     const away = m.round64 === (sign !== 0n ? Round.Down : Round.Up);
     return away && !m.flushOut64 ? sign | 1n : sign;
   }
-  return sign | (a & 0x7fff_ffff_ffff_ffffn);
+  return isNan64(a) ? sign | 0x7ff0_0000_0000_0000n : sign | (a & 0x7fff_ffff_ffff_ffffn);
 }
 
 /** V_DIV_FIXUP_F16. */
