@@ -288,7 +288,7 @@ Deno.test("without LDS, loads give 0 and stores do nothing", () => {
   assertEquals(sharedBytes, 0);
 });
 
-Deno.test("LDS larger than the device's and 64-bit atomics with a result are refused by name and pc", () => {
+Deno.test("LDS larger than the device's, and 64-bit atomics with a result where it has none, are refused by name and pc", () => {
   const p = new Lanes(LANES);
   ldsLoad(p, p.index, 4);
   p.ir.emit(Op.End);
@@ -303,6 +303,7 @@ Deno.test("LDS larger than the device's and 64-bit atomics with a result are ref
   const data = q.ir.append(Op.Vec, Type.V2, q.index, q.index);
   const old = q.ir.append(Op.LdsAtomic, Type.V2, q.ir.constU(8), q.yes, data, AtomicKind.Add | AtomicKind.Wide);
   q.output([q.ir.emit(Op.Extract, old, 0)]);
-  const wide = assertThrows(() => emitValid(q.end(), request({ ldsBytes: 64 })), RefusedError, "LdsAtomic");
+  const device = { ...fullDevice, sharedInt64Atomics: false };
+  const wide = assertThrows(() => emitValid(q.end(), request({ ldsBytes: 64, device })), RefusedError, "LdsAtomic");
   assertEquals([wide.code, wide.place.pc], ["recompiler.lds-atomic64", pc]);
 });
