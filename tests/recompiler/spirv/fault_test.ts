@@ -151,11 +151,19 @@ deviceTest(
     const bad = (k: number) => 0x5000_0000n + BigInt(k) * 16n;
     const build = (write: (p: Lanes, load: (k: number) => number) => void) => {
       const p = new Lanes(1);
-      const load = (k: number) => p.load(p.u64(bad(k)), 4, Type.U32);
+      const pcs = new Map<bigint, number>();
+      const load = (k: number) => {
+        const value = p.load(p.u64(bad(k)), 4, Type.U32);
+        pcs.set(bad(k), p.ir.currentPc);
+        return value;
+      };
       p.load(p.u64(LOW), 4, Type.U32); // a good one
       write(p, load);
       p.end();
-      return rig.run(p.ir, { workgroupSize: [1, 1, 1], windows: windows() }).fault;
+      const { fault } = rig.run(p.ir, { workgroupSize: [1, 1, 1], windows: windows() });
+      // In the loop one instruction accesses several addresses.
+      if (pcs.has(bad(1))) assertEquals(fault?.pc, pcs.get(bad(1)));
+      return fault;
     };
     const inBlock = build((_, load) => {
       for (let k = 1; k < 12; k++) load(k);

@@ -96,7 +96,7 @@ deviceTest("floats that a loop carries as integers, and stores on the way, keep 
   ir.b[count] = next;
   ir.b[carried] = scaled;
   ir.emit(Op.EndLoop);
-  const last = ir.append(Op.BreakPhi, Type.U32, ir.pooled([scaled]), 1);
+  const last = ir.append(Op.BreakPhi, Type.U32, ir.pooled([carried]), 1);
   p.store(p.address(OUTPUT, p.index, 4, 3), ir.emit(Op.IAdd, last, one), 4);
   p.end();
   const words = Uint32Array.from({ length: LANES * 2 }, (_, i) => 0x40000000 + i * 99991);
