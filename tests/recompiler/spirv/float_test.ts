@@ -70,29 +70,46 @@ function operands(count: number, randomLanes: number): { words: Uint32Array; lan
   return { words, lanes };
 }
 
-/** Runs a program of one to three float operands a lane on the device and on the evaluator. */
+/** Makes a value a zero of its sign when it is a denormal, in the evaluator's program and where denormals do not count. */
+type Flush = (value: number) => number;
+
+/**
+ * Runs a program of one to three float operands a lane on the device and on the evaluator. On a device that keeps denormals, they count; on one that
+ * flushes them, the program asks for that, and the evaluator's program flushes each operand and result: what `build` passes through `flush`.
+ */
 function compareFloats(
   rig: Rig,
   count: number,
-  build: (p: Lanes, operands: number[]) => number[],
+  build: (p: Lanes, operands: number[], flush: Flush) => number[],
   equal: (got: number, wanted: number, result: number) => boolean = sameFloat,
   randomLanes = 2000,
 ): void {
   const { words, lanes } = operands(count, randomLanes);
-  const p = new Lanes(64);
-  const inputs = Array.from({ length: count }, (_, k) => p.ir.emit(Op.BitcastF, p.input(count, k)));
-  const results = build(p, inputs);
-  p.output(results);
+  const { keepsDenormals32, denormPreserve32 } = rig.recompilerDevice;
+  const keeps = keepsDenormals32 || denormPreserve32;
+  let size = 0;
+  const program = (flushes: boolean) => {
+    const p = new Lanes(64);
+    const flush: Flush = (value) => flushes ? p.ir.emit(Op.FlushDenorm, value) : value;
+    const inputs = Array.from({ length: count }, (_, k) => flush(p.ir.emit(Op.BitcastF, p.input(count, k))));
+    const results = build(p, inputs, flush);
+    size = results.length;
+    p.output(results);
+    return p.end();
+  };
+  const ir = program(false);
   compare(
     rig,
-    p.end(),
+    ir,
     {
       waveSize: 64,
       workgroupSize: [64, 1, 1],
+      floatMode: keeps ? 0xf0 : 0xc0,
       groups: [lanes / 64, 1, 1],
-      windows: [{ base: INPUT, words }, { base: OUTPUT, words: new Uint32Array(lanes * results.length) }],
+      windows: [{ base: INPUT, words }, { base: OUTPUT, words: new Uint32Array(lanes * size) }],
     },
-    (got, wanted, word, window) => window === 0 ? got === wanted : equal(got, wanted, word % results.length),
+    (got, wanted, word, window) => window === 0 ? got === wanted : equal(got, wanted, word % size),
+    keeps ? ir : program(true),
   );
 }
 
@@ -100,37 +117,54 @@ deviceTest(
   "float sums, differences, products, minima and maxima are bit-exact, denormals and -0 included",
   (device) => {
     const rig = new Rig(device);
-    compareFloats(rig, 2, ({ ir }, [a, b]) => {
-      const product = ir.emit(Op.FMul, a, b);
+    compareFloats(rig, 2, ({ ir }, [a, b], flush) => {
+      const emit = (op: number, x: number, y: number) => flush(ir.emit(op, x, y));
+      const product = emit(Op.FMul, a, b);
       const constants = [0, 0x3f800000, 0x80000000, 0x7fc00000].map((bits) => ir.constF(bits));
       return [
-        ir.emit(Op.FAdd, a, b),
-        ir.emit(Op.FSub, a, b),
+        emit(Op.FAdd, a, b),
+        emit(Op.FSub, a, b),
         product,
-        ir.emit(Op.FAdd, product, b), // must not be fused
-        ir.emit(Op.FSub, a, product),
-        ir.emit(Op.FSub, ir.emit(Op.FAdd, a, b), a), // must not be simplified
-        ir.emit(Op.FAdd, ir.emit(Op.FAdd, a, constants[1]), ir.constF(0xbf800000)),
-        ir.emit(Op.FMin, a, b),
-        ir.emit(Op.FMax, a, b),
-        ...constants.map((constant) => ir.emit(Op.FMin, a, constant)),
-        ...constants.map((constant) => ir.emit(Op.FMax, constant, a)),
+        emit(Op.FAdd, product, b), // must not be fused
+        emit(Op.FSub, a, product),
+        emit(Op.FSub, emit(Op.FAdd, a, b), a), // must not be simplified
+        emit(Op.FAdd, emit(Op.FAdd, a, constants[1]), ir.constF(0xbf800000)),
+        emit(Op.FMin, a, b),
+        emit(Op.FMax, a, b),
+        ...constants.map((constant) => emit(Op.FMin, a, constant)),
+        ...constants.map((constant) => emit(Op.FMax, constant, a)),
       ];
     });
     rig.destroy();
   },
 );
 
-deviceTest("negation, absolute value, rounding to integers and flushing are bit-exact", (device) => {
+deviceTest("rounding to integers and flushing are bit-exact", (device) => {
   const rig = new Rig(device);
-  compareFloats(rig, 1, ({ ir }, [a]) => [
-    ...(["FNeg", "FAbs", "FFloor", "FCeil", "FTrunc", "FRndne", "FlushDenorm"] as const).map((name) =>
-      ir.emit(Op[name], a)
-    ),
-    ir.emit(Op.FNeg, ir.emit(Op.FAbs, a)),
-  ]);
+  compareFloats(
+    rig,
+    1,
+    ({ ir }, [a]) =>
+      (["FFloor", "FCeil", "FTrunc", "FRndne", "FlushDenorm"] as const).map((name) => ir.emit(Op[name], a)),
+  );
   rig.destroy();
 });
+
+deviceTest(
+  "negation and absolute value change the sign and nothing else; whether they flush is left to who reads them",
+  (device) => {
+    const rig = new Rig(device);
+    const flushed = (bits: number) => (bits & 0x7f800000) === 0 ? (bits & 0x80000000) >>> 0 : bits;
+    const keeps = rig.recompilerDevice.keepsDenormals32 || rig.recompilerDevice.denormPreserve32;
+    compareFloats(
+      rig,
+      1,
+      ({ ir }, [a]) => [ir.emit(Op.FNeg, a), ir.emit(Op.FAbs, a), ir.emit(Op.FNeg, ir.emit(Op.FAbs, a))],
+      (got, wanted) => sameFloat(keeps ? got : flushed(got), wanted),
+    );
+    rig.destroy();
+  },
+);
 
 deviceTest("float comparisons, ordered and unordered, agree with the evaluator", (device) => {
   const rig = new Rig(device);
@@ -206,7 +240,7 @@ deviceTest("all 65,536 halves become the right floats, and integers round to nea
 
 deviceTest("fused multiply-add rounds once, whatever the device's own Fma does", (device) => {
   const rig = new Rig(device);
-  compareFloats(rig, 3, ({ ir }, [a, b, c]) => [ir.emit(Op.FFma, a, b, c)], sameFloat, 20_000);
+  compareFloats(rig, 3, ({ ir }, [a, b, c], flush) => [flush(ir.emit(Op.FFma, a, b, c))], sameFloat, 20_000);
   rig.destroy();
 });
 

@@ -139,7 +139,10 @@ export class Rig {
   /** Runs a program on the device. The windows lie apart in device memory; what lies between must not change. */
   run(ir: Ir, options: RunOptions): RunResult {
     const { groups = [1, 1, 1], userData = [], threadLimit, windows, device, emit, windowsMost, ...rest } = options;
+    const { keepsDenormals32, denormPreserve32 } = this.recompilerDevice;
     const req = request({
+      // Denormals flushed where the device cannot keep them.
+      floatMode: keepsDenormals32 || denormPreserve32 ? 0xf0 : 0xc0,
       ...rest,
       windows: windowsMost ?? windows.length,
       device: { ...this.recompilerDevice, ...device },
@@ -246,15 +249,20 @@ export function evaluate(ir: Ir, options: RunOptions): Uint32Array[] {
   return copies;
 }
 
-/** Runs a program on both, and compares all windows. `equal` decides about words (device, evaluator); bits must be the same when left out. */
+/**
+ * Runs a program on both, and compares all windows. `equal` decides about words (device, evaluator); bits must be the same when left out.
+ *
+ * @param model what the evaluator runs, when it is not the same program
+ */
 export function compare(
   rig: Rig,
   ir: Ir,
   options: RunOptions,
   equal: (got: number, wanted: number, word: number, window: number) => boolean = (got, wanted) => got === wanted,
+  model = ir,
 ): RunResult {
   const result = rig.run(ir, options);
-  const wanted = evaluate(ir, options);
+  const wanted = evaluate(model, options);
   const wrong: string[] = [];
   result.windows.forEach((words, window) => {
     words.forEach((got, word) => {
