@@ -1,0 +1,56 @@
+/** Registers tests of cases: expectation by hand, IR evaluator, interpreter, device. */
+import { assertEquals } from "@std/assert";
+import { deviceTest } from "../../support/vulkan.ts";
+import { assertWordsEqual, evaluated, interpreted, onDevice, randomInput, type WaveCase } from "./frame.ts";
+import { expectedOutput, type ModelWave } from "./model.ts";
+
+/** A case with what it should do. */
+export interface Check extends WaveCase {
+  name: string;
+  model: (w: ModelWave) => void;
+  /** The interpreter disagrees by intent: says why. */
+  notInterpreted?: string;
+  /** Expected lane mode on the device; spanned when left out. */
+  laneMode?: "laneless" | "spanned";
+}
+
+/** Compares evaluator and interpreter with the expectation. */
+export function checkOnHost(c: Check, seed = 1): void {
+  const input = c.input ?? randomInput(c, seed);
+  const expected = expectedOutput(c, input, c.model);
+  const label = `${c.name}, wave${c.waveSize}, exec ${(c.exec ?? -1n).toString(16)}`;
+  assertWordsEqual(c, evaluated(c, input.slice()), expected, `${label}: IR evaluator`);
+  if (c.notInterpreted === undefined) {
+    assertWordsEqual(c, interpreted(c, input.slice()), expected, `${label}: interpreter`);
+  }
+}
+
+/** Registers one test for the host and one for the device. Each check on the host is a step of its own seed. */
+export function testChecks(name: string, checks: readonly Check[], deviceChecks: readonly Check[] = checks): void {
+  Deno.test(`${name} (${checks.length} cases): evaluator and interpreter do what the ISA says`, () => {
+    checks.forEach((c, k) => checkOnHost(c, k + 1));
+  });
+  deviceTest(`${name} (${deviceChecks.length} cases): the device does what the ISA says`, (device) => {
+    deviceChecks.forEach((c, k) => {
+      const input = c.input ?? randomInput(c, k + 100);
+      const expected = expectedOutput(c, input, c.model);
+      const { output, laneMode } = onDevice(device, c, input);
+      assertWordsEqual(c, output, expected, `${c.name}, wave${c.waveSize}: device`);
+      assertEquals(laneMode, c.laneMode ?? "spanned", `${c.name}, wave${c.waveSize}`);
+    });
+  });
+}
+
+/** EXEC masks that tests use: all lanes, a random mixture, one lane only, the upper half only, none. */
+export function masks(waveSize: 32 | 64): bigint[] {
+  const all = (1n << BigInt(waveSize)) - 1n;
+  return [all, 0xb5a3_0f71_96c4_e02dn & all, 1n << BigInt(waveSize - 3), all << BigInt(waveSize / 2) & all, 0n];
+}
+
+/** Every k-th element. */
+export function every<T>(list: readonly T[], k: number, from = 0): T[] {
+  return list.filter((_, n) => n % k === from);
+}
+
+/** Both wave sizes. */
+export const WAVES = [32, 64] as const;
