@@ -112,7 +112,7 @@ class Validator {
     for (let i = 1; i < ir.length; i++) {
       if (ir.op[i] >= OPS.length) this.fail(i, `unknown operation ${ir.op[i]}`);
       if (ir.op[i] === Op.Const) this.constant(i);
-      else this.operation(i);
+      else if (ir.op[i] !== Op.Nop) this.operation(i);
     }
     if (ir.op[ir.length - 1] !== Op.End) this.fail(ir.length - 1, "the last operation must be End");
   }
@@ -122,6 +122,8 @@ class Validator {
     if (type === Type.Void || type >= Type.V2) this.fail(i, "constant of this type");
     if (type === Type.Bool && this.ir.a[i] >>> 1 !== 0) this.fail(i, "Bool constant that is neither 0 nor 1");
     this.scopeOf[i] = 0;
+    // Constants may stand anywhere, except between a construct and its phis.
+    this.phiPlace = null;
   }
 
   private operation(i: number): void {

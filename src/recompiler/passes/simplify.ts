@@ -34,6 +34,17 @@ interface LoopFrame {
   readonly phis: Map<number, number>;
   /** New values by old ContPhi or BreakPhi, one per edge. */
   readonly edges: Map<number, number[]>;
+  breakPhis: PhiPlan[];
+}
+
+/** A phi to be appended. */
+interface PhiPlan {
+  /** The old phi. */
+  readonly phi: number;
+  readonly type: Type;
+  readonly values: readonly number[];
+  /** Whether a cast to the old type follows. */
+  readonly cast: boolean;
 }
 
 class Simplifier {
@@ -242,9 +253,9 @@ class Simplifier {
     if (late.length === 0 && !thenEnded && !elseEnded && frame.elseAt === 0 && this.isEmpty(frame.at, out.length)) {
       out.op[frame.at] = Op.Nop;
     } else {
-      out.emit(Op.EndIf);
       this.emitPhis(
-        late.map(({ phi, a, b }) => ({ phi, values: [a, b] })),
+        Op.EndIf,
+        this.planPhis(late.map(({ phi, a, b }) => ({ phi, values: [a, b] }))),
         (type, [a, b]) => out.append(Op.Phi, type, a, b),
       );
     }
@@ -258,24 +269,29 @@ class Simplifier {
   }
 
   /**
-   * Appends phis one behind the other. Where all inputs are casts from the other 32-bit type (or constants), the phi gets that type, and the cast
-   * comes after it.
+   * Decides the types of phis: where all inputs are casts from the other 32-bit type (or constants), the phi gets that type, and the cast comes
+   * after it. May make constants, so it is done before the construct ends.
    */
-  private emitPhis(
-    list: readonly { phi: number; values: readonly number[] }[],
-    append: (type: Type, values: readonly number[]) => number,
-  ): void {
-    const { ir, f } = this;
-    const plans = list.map(({ phi, values }) => {
-      const type = ir.type[phi] as Type;
+  private planPhis(list: readonly { phi: number; values: readonly number[] }[]): PhiPlan[] {
+    return list.map(({ phi, values }) => {
+      const type = this.ir.type[phi] as Type;
       const bare = this.withoutCasts(type, values);
       return bare === null
         ? { phi, type, values, cast: false }
         : { phi, type: otherTag(type), values: bare, cast: true };
     });
+  }
+
+  /** Appends the end of a construct and the phis right behind it. */
+  private emitPhis(
+    end: number,
+    plans: readonly PhiPlan[],
+    append: (type: Type, values: readonly number[]) => number,
+  ): void {
+    this.out.emit(end);
     const made = plans.map(({ type, values }) => append(type, values));
     plans.forEach(({ phi, cast, type }, k) => {
-      this.to[phi] = cast ? f.emit(type === Type.F32 ? Op.BitcastU : Op.BitcastF, made[k]) : made[k];
+      this.to[phi] = cast ? this.f.emit(type === Type.F32 ? Op.BitcastU : Op.BitcastF, made[k]) : made[k];
     });
   }
 
@@ -304,7 +320,7 @@ class Simplifier {
   private openLoop(i: number): number {
     const { ir, out, f, scan } = this;
     const last = this.lastPhi(i, Op.LoopPhi);
-    const frame: LoopFrame = { kind: "loop", old: i, phis: new Map(), edges: new Map() };
+    const frame: LoopFrame = { kind: "loop", old: i, phis: new Map(), edges: new Map(), breakPhis: [] };
     const initial: number[] = [];
     for (let phi = i + 1; phi <= last; phi++) {
       if (scan.alias[phi] !== 0) initial.push(0);
@@ -365,8 +381,10 @@ class Simplifier {
     const direct = new Map<number, number>();
     for (const phi of frame.phis.keys()) {
       const next = behindAliases(scan.alias, ir.b[phi]);
-      if (ir.op[next] !== Op.ContPhi || next <= i || next > last) direct.set(phi, this.use(next));
+      if (ir.op[next] === Op.ContPhi && next > i && next <= last) continue;
+      direct.set(phi, scan.retyped[phi] === 1 ? this.uncast(this.use(next)) : this.use(next));
     }
+    frame.breakPhis = this.planPhis(this.breakPhis(frame));
     out.emit(Op.LoopCont);
     for (let phi = i + 1; phi <= last; phi++) {
       const values = frame.edges.get(phi);
@@ -380,22 +398,29 @@ class Simplifier {
     return last;
   }
 
-  private closeLoop(i: number): number {
-    const { out, f } = this;
-    const frame = this.frames.pop() as LoopFrame;
-    const last = this.lastPhi(i, Op.BreakPhi);
-    out.emit(Op.EndLoop);
-    f.close();
-    f.memoryChanged();
+  /** The phis behind a loop that are needed; the others get their values. */
+  private breakPhis(frame: LoopFrame): { phi: number; values: number[] }[] {
+    const { ir, f, scan } = this;
     const list: { phi: number; values: number[] }[] = [];
-    for (let phi = i + 1; phi <= last; phi++) {
+    for (let phi = scan.end[frame.old] + 1; ir.op[phi] === Op.BreakPhi; phi++) {
       const values = frame.edges.get(phi);
       if (values === undefined) continue;
       if (values.every((value) => value === values[0]) && (f.isConst(values[0]) || values[0] < this.startOf(frame))) {
         this.to[phi] = values[0];
       } else list.push({ phi, values });
     }
-    this.emitPhis(list, (type, values) => out.append(Op.BreakPhi, type, out.pooled(values), values.length));
+    return list;
+  }
+
+  private closeLoop(i: number): number {
+    const { out, f } = this;
+    const frame = this.frames.pop() as LoopFrame;
+    const last = this.lastPhi(i, Op.BreakPhi);
+    f.close();
+    f.memoryChanged();
+    const append = (type: Type, values: readonly number[]) =>
+      out.append(Op.BreakPhi, type, out.pooled(values), values.length);
+    this.emitPhis(Op.EndLoop, frame.breakPhis, append);
     this.ended = false;
     return last;
   }

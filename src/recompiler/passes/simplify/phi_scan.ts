@@ -143,22 +143,24 @@ function onlyInput(ir: Ir, phi: number, real: (id: number) => number): number {
 }
 
 function findRetyped(ir: Ir, { alias, retyped }: PhiScan, phis: readonly number[]): void {
-  for (const phi of phis) {
-    if (ir.op[phi] !== Op.LoopPhi || alias[phi] !== 0 || (ir.type[phi] !== Type.U32 && ir.type[phi] !== Type.F32)) {
-      continue;
-    }
+  const loopPhis = phis.filter((phi) => ir.op[phi] === Op.LoopPhi && alias[phi] === 0);
+  const users = new Int32Array(ir.length);
+  for (const phi of loopPhis) users[behindAliases(alias, ir.b[phi])]++;
+  for (const phi of loopPhis) {
+    if (ir.type[phi] !== Type.U32 && ir.type[phi] !== Type.F32) continue;
     const cast = ir.type[phi] === Type.U32 ? Op.BitcastU : Op.BitcastF;
-    const next = ir.b[phi];
-    if (ir.op[next] !== Op.ContPhi || alias[next] !== 0) continue;
-    let casts = 0;
+    const isCast = (id: number) => ir.op[behindAliases(alias, id)] === cast;
     const fits = (id: number) => {
       const value = behindAliases(alias, id);
-      if (ir.op[value] === cast) casts++;
       return value === phi || ir.op[value] === cast || ir.op[value] === Op.Const;
     };
-    let all = true;
-    for (let k = 0; k < ir.b[next]; k++) all = fits(ir.pool[ir.a[next] + k]) && all;
-    const fromLoop = casts;
-    if (all && fromLoop > 0 && fits(ir.a[phi])) retyped[phi] = retyped[next] = 1;
+    if (!fits(ir.a[phi])) continue;
+    const next = behindAliases(alias, ir.b[phi]);
+    if (ir.op[next] !== Op.ContPhi) {
+      if (isCast(next)) retyped[phi] = 1;
+      continue;
+    }
+    const inputs = ir.pool.slice(ir.a[next], ir.a[next] + ir.b[next]);
+    if (users[next] === 1 && inputs.every(fits) && inputs.some(isCast)) retyped[phi] = retyped[next] = 1;
   }
 }
