@@ -90,9 +90,13 @@ export class Emitter {
     const type = ir.type[value] as T;
     let id = 0;
     if (ir.op[value] === Op.Const) {
-      id = type === Type.U64 || type === Type.F64
-        ? module.constant64(type, ir.a[value], ir.b[value])
-        : module.constant(type, ir.a[value]);
+      const zero = this.inputs.floatZero(value);
+      if (zero !== 0) id = zero;
+      else {
+        id = type === Type.U64 || type === Type.F64
+          ? module.constant64(type, ir.a[value], ir.b[value])
+          : module.constant(type, ir.a[value]);
+      }
     } else if (ir.op[value] === Op.Undef) id = module.undef(type);
     else {
       throw new Error(

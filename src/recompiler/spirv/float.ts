@@ -1,5 +1,5 @@
 import { hex } from "../../errors.ts";
-import { Op } from "../ir/ops.ts";
+import { AtomicKind, Op } from "../ir/ops.ts";
 import { glsl1, unary } from "./arithmetic.ts";
 import { Capability, Code, Glsl, Mode } from "./codes.ts";
 import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
@@ -60,7 +60,8 @@ const FLUSH_BOTH = 0;
  * it matters; what then is left over is refused.
  */
 export function declareFloatModes(e: Emitter): void {
-  const rounded = firstOf(e, ROUNDED), governed = firstOf(e, EXACT.concat(ROUNDED));
+  const added = firstFloatAtomic(e);
+  const rounded = earlier(firstOf(e, ROUNDED), added), governed = earlier(firstOf(e, EXACT), rounded);
   if (governed < 0) return;
   const { floatMode, device } = e.request;
   if (rounded >= 0 && (floatMode & ROUND_MASK) !== 0) {
@@ -76,6 +77,13 @@ export function declareFloatModes(e: Emitter): void {
   if (flushesBoth) {
     if (device.denormFlush32) declareMode(e, Capability.DenormFlushToZero, Mode.DenormFlushToZero);
     e.flushes = device.denormFlush32 || device.flushesDenormals32;
+    if (e.flushes && added >= 0) {
+      throw e.refuse(
+        added,
+        "float-denormals",
+        "the atomic counts denormals, and the module's other operations must flush them",
+      );
+    }
   } else if (device.denormPreserve32) declareMode(e, Capability.DenormPreserve, Mode.DenormPreserve);
   else if (!device.keepsDenormals32) {
     // Kept on both sides, or flushed on one side by FlushDenorm: the device must not flush by itself.
@@ -85,6 +93,21 @@ export function declareFloatModes(e: Emitter): void {
       `FLOAT_MODE ${hex(floatMode)} keeps f32 denormals, and this device does not`,
     );
   }
+}
+
+/** First atomic addition of floats that counts denormals; -1 when there is none. */
+function firstFloatAtomic({ ir, usage: { present } }: Emitter): number {
+  if (present[Op.Atomic] === 0 && present[Op.LdsAtomic] === 0) return -1;
+  for (let i = 1; i < ir.length; i++) {
+    if (ir.op[i] !== Op.Atomic && ir.op[i] !== Op.LdsAtomic) continue;
+    if ((ir.d[i] & (AtomicKind.Mask | AtomicKind.Flush)) === AtomicKind.FAdd) return i;
+  }
+  return -1;
+}
+
+/** The earlier of two places, of which -1 is none. */
+function earlier(a: number, b: number): number {
+  return a < 0 || b < 0 ? Math.max(a, b) : Math.min(a, b);
 }
 
 /** First operation in the stream that is one of `ops`; -1 when there is none. */
@@ -161,6 +184,18 @@ function isOrdinary(e: Emitter, value: number): boolean {
   return exponent !== 0 && exponent !== 255;
 }
 
+/**
+ * Floor and ceiling can make 1 of a denormal. A device that flushes need not do so here (measured on NVIDIA), so where denormals do not count they are
+ * made zeros first.
+ */
+function awayFromZero(instruction: number): Handler {
+  return (e, i) => {
+    const x = e.use(e.ir.a[i]);
+    const operand = e.flushes ? e.body.call(runtime.flushDenormal(e.functions), T.F32, [x]) : x;
+    e.ids[i] = e.body.glsl1(instruction, T.F32, operand);
+  };
+}
+
 function fma(e: Emitter, i: number): void {
   const { ir, body, request } = e;
   const operands = [e.use(ir.a[i]), e.use(ir.b[i]), e.use(ir.c[i])];
@@ -183,8 +218,8 @@ export const FLOAT: HandlerTable = {
   FMax: minMax(true),
   FNeg: unary(Code.FNegate),
   FAbs: glsl1(Glsl.FAbs),
-  FFloor: glsl1(Glsl.Floor),
-  FCeil: glsl1(Glsl.Ceil),
+  FFloor: awayFromZero(Glsl.Floor),
+  FCeil: awayFromZero(Glsl.Ceil),
   FTrunc: glsl1(Glsl.Trunc),
   FRndne: glsl1(Glsl.RoundEven),
   FRcp: reciprocal,

@@ -1,3 +1,4 @@
+import { Op } from "../ir/ops.ts";
 import { Code, Glsl } from "./codes.ts";
 import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
@@ -25,6 +26,12 @@ function keepPair(e: Emitter, i: number, pair: number): void {
   pairs.set(i, pair);
 }
 
+/** An operand of an f16 operation that goes through f32: a zero must not be a constant there (see Inputs.writeZeros). */
+function operand(e: Emitter, value: number): number {
+  const { ir } = e;
+  return ir.op[value] === Op.Const && ir.a[value] === 0 ? e.inputs.zeroBits() : e.use(value);
+}
+
 function sumOrProduct(opcode: number, name: HalfOperation): Handler {
   return (e, i) => {
     const { ir, body } = e;
@@ -33,7 +40,10 @@ function sumOrProduct(opcode: number, name: HalfOperation): Handler {
       e.exact.push(pair);
       return keepPair(e, i, pair);
     }
-    e.ids[i] = body.call(halfFunction(e.functions, name, ir.c[i] === 2), T.U32, [e.use(ir.a[i]), e.use(ir.b[i])]);
+    e.ids[i] = body.call(halfFunction(e.functions, name, ir.c[i] === 2), T.U32, [
+      operand(e, ir.a[i]),
+      operand(e, ir.b[i]),
+    ]);
   };
 }
 
@@ -43,7 +53,11 @@ function fma(e: Emitter, i: number): void {
   if (device.fusesFma16 && device.exactHalf && device.float16) {
     return keepPair(e, i, body.glsl(Glsl.Fma, T.F16x2, values.map((value) => asPair(e, value))));
   }
-  e.ids[i] = body.call(halfFunction(e.functions, "fma", ir.d[i] === 2), T.U32, values.map((value) => e.use(value)));
+  e.ids[i] = body.call(
+    halfFunction(e.functions, "fma", ir.d[i] === 2),
+    T.U32,
+    values.map((value) => operand(e, value)),
+  );
 }
 
 function fromHalf(e: Emitter, i: number): void {

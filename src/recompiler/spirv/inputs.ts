@@ -1,4 +1,4 @@
-import { InputKind, Op } from "../ir/ops.ts";
+import { InputKind, Op, Type } from "../ir/ops.ts";
 import { BuiltIn, Code, Storage } from "./codes.ts";
 import type { Emitter } from "./emitter.ts";
 import { PUSH_MEMBERS, T } from "./module.ts";
@@ -14,6 +14,7 @@ export function writePrologue(e: Emitter): void {
   // Members of the push constant block in the order of their offsets.
   if (memory || present(Op.LdsAtomic)) module.pushMember(PUSH_MEMBERS.context.offset, PUSH_MEMBERS.context.type);
   e.inputs.write();
+  e.inputs.writeZeros();
   if (memory) e.addresses = new Addresses(e);
   if (loads && present(Op.Loop)) e.loopsOnLoads = loopsOnLoads(e.ir);
 }
@@ -40,6 +41,47 @@ export class Inputs {
     for (const i of wanted) if (ir.a[i] === InputKind.ThreadActive) this.e.ids[i] = this.threadActive();
     for (const quad of [...quads.keys()].sort()) this.userData(quad, quads.get(quad)!);
     for (const i of wanted) if (this.e.ids[i] === 0) this.e.ids[i] = this.read(ir.a[i], ir.b[i], i);
+  }
+
+  /**
+   * Makes the float zeros that the program computes with: numbers that no driver knows to be zero. Mesa's llvmpipe (gallivm, lp_build_mul and lp_build_add)
+   * takes x * 0 for 0 and x + 0 for x whatever x is, NoContraction and float controls or not, so that NaN, infinities and -0 come out wrong.
+   */
+  writeZeros(): void {
+    const { ir, usage } = this.e;
+    for (let i = 1; i < ir.length; i++) {
+      if (ir.op[i] === Op.Const && usage.uses[i] > 0) this.floatZero(i, true);
+      else if (ir.op[i] === Op.HAdd || ir.op[i] === Op.HMul || ir.op[i] === Op.HFma) this.zeroBits();
+    }
+  }
+
+  /** Id of the zero that stands for a float constant; 0 when the value is none. */
+  floatZero(value: number, make = false): number {
+    const { ir, body } = this.e;
+    const sign = ir.type[value] === Type.F64 ? ir.b[value] : ir.a[value];
+    if ((sign & 0x7fffffff) !== 0) return 0;
+    if (ir.type[value] === Type.F32) {
+      const name = `zero32.${sign}`;
+      if (!make) return this.known.get(name) ?? 0;
+      return this.once(name, () => body.op1(Code.Bitcast, T.F32, this.signedZero(sign)));
+    }
+    if (ir.type[value] !== Type.F64 || ir.a[value] !== 0) return 0;
+    const name = `zero64.${sign}`;
+    if (!make) return this.known.get(name) ?? 0;
+    return this.once(name, () => body.op1(Code.FConvert, T.F64, body.op1(Code.Bitcast, T.F32, this.signedZero(sign))));
+  }
+
+  private signedZero(sign: number): number {
+    const { body, module } = this.e;
+    return sign === 0 ? this.zeroBits() : body.op2(Code.BitwiseOr, T.U32, this.zeroBits(), module.u32(sign));
+  }
+
+  /** A U32 zero that no driver knows to be one: the top bit of a workgroup's number. Made in the first block. */
+  zeroBits(): number {
+    return this.once("zeroBits", () => {
+      const { body, module } = this.e;
+      return body.op2(Code.ShiftRightLogical, T.U32, this.component(BuiltIn.WorkgroupId, 0), module.u32(31));
+    });
   }
 
   /** Id of a value that is made once. */

@@ -136,13 +136,17 @@ export class Rig {
     this.layout = createPipelineLayout(device);
   }
 
+  /** Whether f32 denormals can count. */
+  get keepsDenormals(): boolean {
+    return this.recompilerDevice.keepsDenormals32 || this.recompilerDevice.denormPreserve32;
+  }
+
   /** Runs a program on the device. The windows lie apart in device memory; what lies between must not change. */
   run(ir: Ir, options: RunOptions): RunResult {
     const { groups = [1, 1, 1], userData = [], threadLimit, windows, device, emit, windowsMost, ...rest } = options;
-    const { keepsDenormals32, denormPreserve32 } = this.recompilerDevice;
     const req = request({
       // Denormals flushed where the device cannot keep them.
-      floatMode: keepsDenormals32 || denormPreserve32 ? 0xf0 : 0xc0,
+      floatMode: this.keepsDenormals ? 0xf0 : 0xc0,
       ...rest,
       windows: windowsMost ?? windows.length,
       device: { ...this.recompilerDevice, ...device },

@@ -170,11 +170,11 @@ class Update {
       case AtomicKind.SubClamp:
         return select(this.reaches(old, data), op(Code.ISub, old, data), this.number(0));
       case AtomicKind.FMin:
-        return select(this.test(Code.FOrdLessThan, data, old), data, old);
+        return select(this.floatLess(data, old), data, old);
       case AtomicKind.FMax:
-        return select(this.test(Code.FOrdLessThan, old, data), data, old);
+        return select(this.floatLess(old, data), data, old);
       case AtomicKind.FCmpSwap:
-        return select(this.test(Code.FOrdEqual, old, second), data, old);
+        return select(this.floatEqual(old, second), data, old);
       case AtomicKind.FAdd: {
         const sum = body.op2(Code.FAdd, this.float, this.operand(old), this.operand(data));
         body.module.decorate(sum, Decoration.NoContraction);
@@ -199,8 +199,48 @@ class Update {
     return this.flush ? flushed(this.body, value) : value;
   }
 
-  private test(opcode: number, a: number, b: number): number {
-    const { body, float } = this;
-    return body.op2(opcode, T.Bool, body.op1(Code.Bitcast, float, a), body.op1(Code.Bitcast, float, b));
+  /** a < b as floats, by integers: the device's own comparison may take denormals for zeros. */
+  private floatLess(a: number, b: number): number {
+    const { body, type } = this;
+    // Negative numbers grow the other way: turn their bits below the sign over.
+    const key = (bits: number) => {
+      const signs = body.op2(Code.ShiftRightArithmetic, type, bits, body.module.u32(this.signBit));
+      const flip = body.op2(Code.ShiftRightLogical, type, signs, body.module.u32(1));
+      return body.op2(Code.BitwiseXor, type, bits, flip);
+    };
+    const less = body.op2(Code.SLessThan, T.Bool, key(a), key(b));
+    const apart = body.op1(Code.LogicalNot, T.Bool, this.bothZero(a, b));
+    return body.op2(Code.LogicalAnd, T.Bool, body.op2(Code.LogicalAnd, T.Bool, less, apart), this.ordered(a, b));
+  }
+
+  /** a == b as floats. */
+  private floatEqual(a: number, b: number): number {
+    const { body } = this;
+    const same = body.op2(Code.IEqual, T.Bool, a, b);
+    const equal = body.op2(Code.LogicalOr, T.Bool, same, this.bothZero(a, b));
+    return body.op2(Code.LogicalAnd, T.Bool, equal, this.ordered(a, b));
+  }
+
+  private get signBit(): number {
+    return this.type === T.U64 ? 63 : 31;
+  }
+
+  /** Bits without the sign, one place up. */
+  private doubled(bits: number): number {
+    return this.body.op2(Code.ShiftLeftLogical, this.type, bits, this.body.module.u32(1));
+  }
+
+  private bothZero(a: number, b: number): number {
+    const { body, type } = this;
+    return body.op2(Code.IEqual, T.Bool, this.doubled(body.op2(Code.BitwiseOr, type, a, b)), this.number(0));
+  }
+
+  /** Neither is a NaN. */
+  private ordered(a: number, b: number): number {
+    const { body, type } = this;
+    const { module } = body;
+    const infinity = type === T.U64 ? module.constant64(T.U64, 0, 0xffe00000) : module.u32(0xff000000);
+    const number = (bits: number) => body.op2(Code.ULessThanEqual, T.Bool, this.doubled(bits), infinity);
+    return body.op2(Code.LogicalAnd, T.Bool, number(a), number(b));
   }
 }
