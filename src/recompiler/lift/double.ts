@@ -48,10 +48,10 @@ export function writeDouble(l: Lifter, i: Instruction, value: number): void {
   const { ir, modes } = l;
   const flushed = (id: number) => modes.keepsResults16 ? id : fromPair(l, flushDouble(l, toPair(l, id)));
   let result = flushed(value);
-  // As for f32: only where denormal results are flushed, and not in IEEE mode; zeros become positive.
+  // As for f32: only where denormal results are flushed, and not in IEEE mode; zeros become positive first.
   if (i.omod !== 0 && !modes.keepsResults16 && !l.request.ieee) {
     const factor = constantDouble(l, [0, 0x40000000, 0x40100000, 0x3fe00000][i.omod]);
-    result = ir.emit(Op.FAdd64, flushed(ir.emit(Op.FMul64, result, factor)), constantDouble(l, 0));
+    result = flushed(ir.emit(Op.FMul64, ir.emit(Op.FAdd64, result, constantDouble(l, 0)), factor));
   }
   if (i.flags & Flag.Clamp) {
     const clamped = ir.emit(Op.FMin64, ir.emit(Op.FMax64, result, constantDouble(l, 0)), constantDouble(l, 0x3ff00000));

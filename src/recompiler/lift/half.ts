@@ -99,10 +99,10 @@ export function flushHalf(l: Lifter, bits: number): number {
 export function halfResult(l: Lifter, i: Instruction, bits: number): number {
   const { ir, modes } = l;
   let result = modes.keepsResults16 ? bits : flushHalf(l, bits);
-  // As for f32: only where denormal results are flushed, and not in IEEE mode; zeros become positive.
+  // As for f32: only where denormal results are flushed, and not in IEEE mode; zeros become positive first.
   if (i.omod !== 0 && !modes.keepsResults16 && !l.request.ieee) {
     const factor = l.u([0, 0x4000, 0x4400, 0x3800][i.omod]);
-    result = ir.emit(Op.HAdd, flushHalf(l, ir.emit(Op.HMul, result, factor, 1)), l.u(0), 1);
+    result = flushHalf(l, ir.emit(Op.HMul, ir.emit(Op.HAdd, result, l.u(0), 1), factor, 1));
   }
   return i.flags & Flag.Clamp ? clampHalf(l, result) : result;
 }

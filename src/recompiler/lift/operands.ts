@@ -89,10 +89,11 @@ export function writeInt(l: Lifter, i: Instruction, id: number): void {
 export function writeFloat(l: Lifter, i: Instruction, id: number): void {
   const { ir } = l;
   let result = l.modes.result(id);
-  // Output modifiers work only where MODE flushes f32 results and IEEE is off; elsewhere they are ignored. Their zeros are positive.
+  // Output modifiers work only where MODE flushes f32 results and IEEE is off; elsewhere they are ignored. A zero becomes positive before it is scaled;
+  // a number that halving makes denormal becomes a zero of its sign (measured by AMD on gfx1010, gfx1030: ROCm/rocm-systems, output_modifier.h).
   if (i.omod !== 0 && l.modes.flushesResults32 && !l.request.ieee) {
     const factor = ir.constF([0, 0x40000000, 0x40800000, 0x3f000000][i.omod]);
-    result = ir.emit(Op.FAdd, l.modes.result(ir.emit(Op.FMul, result, factor)), ir.constF(0));
+    result = l.modes.result(ir.emit(Op.FMul, ir.emit(Op.FAdd, result, ir.constF(0)), factor));
   }
   if (i.flags & Flag.Clamp) result = clampFloat(l, result);
   writeVector(l, i, result);

@@ -28,10 +28,12 @@ export function defineConversions(define: Define): void {
     "v_cvt_flr_i32_f32",
     (l, i) => writeInt(l, i, l.ir.emit(Op.CvtF2S, l.ir.emit(Op.FFloor, floatSource(l, i, 0)))),
   );
+  // floor(a + 0.5) of the exact sum (measured by AMD on gfx1201: ROCm/rocm-systems, rocjitsu, conversion.h). a - floor(a) is exact where it matters.
   define("v_cvt_rpi_i32_f32", (l, i) => {
     const { ir } = l;
-    const sum = ir.emit(Op.FAdd, floatSource(l, i, 0), ir.constF(0x3f000000));
-    writeInt(l, i, ir.emit(Op.CvtF2S, ir.emit(Op.FFloor, sum)));
+    const value = floatSource(l, i, 0), floor = ir.emit(Op.FFloor, value);
+    const up = ir.emit(Op.FOrdLe, ir.constF(0x3f000000), ir.emit(Op.FSub, value, floor));
+    writeInt(l, i, ir.emit(Op.IAdd, ir.emit(Op.CvtF2S, floor), l.boolToU(up)));
   });
   define("v_cvt_f16_f32", (l, i) => {
     l.modes.requireRounding16And64();

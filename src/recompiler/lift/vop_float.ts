@@ -40,7 +40,12 @@ function defineArithmetic(define: Define): void {
   float(define, "v_subrev_f32", 2, (l, a, b) => l.ir.emit(Op.FSub, b, a));
   float(define, "v_mul_f32", 2, (l, a, b) => l.ir.emit(Op.FMul, a, b));
   float(define, "v_mul_legacy_f32", 2, (l, a, b) => legacyProduct(l, a, b));
-  float(define, "v_fract_f32", 1, (l, a) => l.ir.emit(Op.FSub, a, l.ir.emit(Op.FFloor, a)));
+  // a - floor(a), but never 1: LLVM (AMDGPUCodeGenPrepare) takes it for min(a - floor(a), 1 - 2^-24). NaN for infinities.
+  float(define, "v_fract_f32", 1, (l, a) => {
+    const { ir } = l;
+    const rest = ir.emit(Op.FSub, a, ir.emit(Op.FFloor, a)), limit = ir.constF(0x3f7fffff);
+    return l.select(ir.emit(Op.FUnordLt, rest, limit), rest, limit);
+  });
 }
 
 /** Zero times anything is +0. */

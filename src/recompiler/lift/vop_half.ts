@@ -31,11 +31,22 @@ export function defineHalf(define: Define): void {
   );
   define("v_frexp_exp_i16_f16", (l, i) => writeHalfInt(l, i, halfExponent(l, halfFloatSource(l, i, 0))));
   define("v_frexp_mant_f16", (l, i) => writeHalfFloat(l, i, halfMantissa(l, halfFloatSource(l, i, 0))));
-  // Moves two halves; denormals are flushed as operands are (Mesa's ACO packs with it only where MODE keeps f16 denormals).
+  // Moves two halves. Denormals are flushed as operands are (Mesa's ACO packs with it only where MODE keeps f16 denormals); signalling NaNs become
+  // quiet in IEEE mode (ROCm/rocm-systems, rocjitsu, conversion.h and fp_mode.h).
   define("v_pack_b32_f16", (l, i) => {
     refuseOutput(i);
-    writeVector(l, i, joinHalves(l, halfBitsSource(l, i, 0), halfBitsSource(l, i, 1)));
+    const half = (n: number) => {
+      const bits = halfBitsSource(l, i, n);
+      return l.request.ieee ? quietHalf(l, bits) : bits;
+    };
+    writeVector(l, i, joinHalves(l, half(0), half(1)));
   });
+}
+
+function quietHalf(l: Lifter, bits: number): number {
+  const { ir } = l;
+  const isNan = ir.emit(Op.ULt, l.u(0x7c00), ir.emit(Op.And, bits, l.u(0x7fff)));
+  return l.select(isNan, ir.emit(Op.Or, bits, l.u(0x200)), bits);
 }
 
 function refuseOutput(i: Instruction): void {

@@ -105,10 +105,14 @@ function mullit(l: Lifter, i: Instruction): void {
   writeFloat(l, i, l.select(multiplies, ir.emit(Op.FMul, a, b), lowest));
 }
 
-/** S2 with the byte that S1[1:0] names replaced by S0 as a number 0..255, cut off. */
+/**
+ * S2 with the byte that S1[1:0] names replaced by S0 as a number 0..255, rounded as MODE says (measured by AMD on gfx1201: ROCm/rocm-systems, rocjitsu,
+ * conversion.h; gfx90c rounds to nearest too).
+ */
 function packByte(l: Lifter, i: Instruction): void {
   const { ir } = l;
-  const value = ir.emit(Op.UMin, ir.emit(Op.CvtF2U, floatSource(l, i, 0)), l.u(255));
+  l.modes.requireRounding32();
+  const value = ir.emit(Op.UMin, ir.emit(Op.CvtF2U, ir.emit(Op.FRndne, floatSource(l, i, 0))), l.u(255));
   const shift = ir.emit(Op.Shl, ir.emit(Op.And, intSource(l, i, 1), l.u(3)), l.u(3));
   const mask = ir.emit(Op.Not, ir.emit(Op.Shl, l.u(255), shift));
   writeInt(l, i, ir.emit(Op.Or, ir.emit(Op.And, intSource(l, i, 2), mask), ir.emit(Op.Shl, value, shift)));

@@ -1,6 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { hasLlvmMc } from "../../rdna/llvm_mc.ts";
-import { WORDS } from "./assembled_words.ts";
+import { WORDS as SCALAR_AND_VECTOR } from "./assembled_words.ts";
+import { VECTOR_WORDS } from "./vector_words.ts";
+
+const WORDS: Readonly<Record<string, string>> = {
+  ...SCALAR_AND_VECTOR,
+  ...Object.fromEntries(Object.entries(VECTOR_WORDS).map(([line, words]) => [`gfx1030 w32 ${line}`, words])),
+};
 
 const available = hasLlvmMc();
 

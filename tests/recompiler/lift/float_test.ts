@@ -103,7 +103,7 @@ each("v_floor_f32_e32 v3, v0", Math.floor);
 each("v_ceil_f32_e32 v3, v0", Math.ceil);
 each("v_trunc_f32_e32 v3, v0", Math.trunc);
 each("v_rndne_f32_e32 v3, v0", rndne);
-each("v_fract_f32_e32 v3, v0", (a) => a - Math.floor(a));
+each("v_fract_f32_e32 v3, v0", (a) => Math.min(a - Math.floor(a), 1 - 2 ** -24));
 const unfused = (a: number, b: number, c: number) => f32(flush(bits32(a * b))) + c;
 each("v_mad_f32 v3, v0, v1, v2", unfused, { assemble: asm1013, flushOnly: true });
 each("v_mac_f32_e32 v3, v0, v1", (a, b, _c, old) => unfused(a, b, old), { assemble: asm1013, flushOnly: true });

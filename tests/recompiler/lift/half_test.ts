@@ -12,21 +12,22 @@ const sum = (a: bigint, b: bigint) => round(add(exact(a, HALF), exact(b, HALF)),
 const product = (a: bigint, b: bigint) => round(multiply(exact(a, HALF), exact(b, HALF)), HALF);
 const fused = (a: bigint, b: bigint, c: bigint) => fma(a, b, c, HALF);
 
-type Half = (a: bigint, b: bigint, c: bigint, old: bigint) => bigint;
+/** `input` is what MODE makes of an operand. */
+type Half = (a: bigint, b: bigint, c: bigint, old: bigint, input: (bits: bigint) => bigint) => bigint;
 
 /** v3 = f(v0, v1, v2), f16 in the low halves; the upper half of v3 stays. */
-function each(line: string, f: Half, raw = false): void {
+function each(line: string, f: Half): void {
   Deno.test(`${line} is rounded once, with denormals as MODE says`, () => {
     for (const [floatMode, flushIn, flushOut] of DENORMAL_MODES) {
       const random = new Random(floatMode);
       const [a, b, c, old] = [halves(random), halves(random), halves(random), halves(random)];
       const after = run([line], { v: { 0: a, 1: b, 2: c, 3: old }, request: { floatMode } });
-      const input = (bits: bigint) => flushed(bits, HALF, flushIn && !raw);
+      const input = (bits: bigint) => flushed(bits, HALF, flushIn);
       compareLanes(
         `MODE ${floatMode.toString(16)}`,
         (lane) => `${canonical(low(after.v(3, lane)), HALF)} ${high(after.v(3, lane)).toString(16)}`,
         (lane) => {
-          const bits = f(input(low(a[lane])), input(low(b[lane])), input(low(c[lane])), input(low(old[lane])));
+          const bits = f(input(low(a[lane])), input(low(b[lane])), input(low(c[lane])), input(low(old[lane])), input);
           return `${canonical(flushed(bits, HALF, flushOut), HALF)} ${high(old[lane]).toString(16)}`;
         },
       );
@@ -68,7 +69,8 @@ each("v_fma_f16 v3, -v0, |v1|, -|v2|", (a, b, c) => fused(negate(a), magnitude(b
 each("v_add_f16_e64 v3, -|v0|, v1", (a, b) => sum(negate(magnitude(a)), b));
 each("v_add_f16_e32 v3, 1.0, v1", (_a, b) => sum(0x3c00n, b));
 each("v_mul_f16_e32 v3, 0x3555, v1", (_a, b) => product(0x3555n, b));
-each("v_mul_f16_e32 v3, 3, v1", (_a, b) => product(flushedThree, b), true);
+// An inline integer is a bit pattern: 3 is a denormal number.
+each("v_mul_f16_e32 v3, 3, v1", (_a, b, _c, _old, input) => product(input(3n), b));
 each("v_min_f16_e32 v3, v0, v1", smaller);
 each("v_max_f16_e32 v3, v0, v1", larger);
 each("v_min3_f16 v3, v0, v1, v2", (a, b, c) => smaller(smaller(a, b), c));
@@ -90,9 +92,6 @@ each("v_frexp_mant_f16_e32 v3, v0", (a) => {
 each("v_rcp_f16_e32 v3, v0", of((x) => 1 / x));
 each("v_sqrt_f16_e32 v3, v0", of(Math.sqrt));
 each("v_rsq_f16_e32 v3, v0", of((x) => 1 / Math.sqrt(x)));
-
-/** 3 as an f16 pattern is a denormal. The flushing modes make it 0, which `raw` takes out of the comparison. */
-const flushedThree = 3n;
 
 /** Instructions whose result, or whose other operand, is an integer: low half of v3 = f. */
 function eachInteger(line: string, f: (a: bigint, b: number) => bigint): void {
