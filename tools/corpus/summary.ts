@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Compiled, compileModule, outputName, type WaveSize, writeCompiled } from "./compile.ts";
+import { type Compiled, compileModule, type NotCompiled, outputName, type WaveSize, writeCompiled } from "./compile.ts";
 import type { Family } from "./radv/environment.ts";
 import { RadvProcess } from "./radv/process.ts";
 import { readModule } from "./spirv/module.ts";
@@ -97,9 +97,12 @@ export async function summarize(request: SummaryRequest): Promise<Summary> {
   for (const [i, file] of files.entries()) {
     const path = `${folder}/${file}`, usage = usageOf(readModule(path));
     const results: Record<string, ModuleResult> = {};
+    let unparsed: NotCompiled | undefined;
     for (const waveSize of waveSizes) {
       const started = performance.now();
-      const outcome = await compileModule(radv, { file: path, family, waveSize });
+      // What RADV's parser does not understand does not depend on the wave size, and each crash costs a new process.
+      const outcome = unparsed ?? await compileModule(radv, { file: path, family, waveSize });
+      if ("failed" in outcome && outcome.reason.startsWith("SPIR-V parsing FAILED")) unparsed = outcome;
       milliseconds.set(waveSize, (milliseconds.get(waveSize) ?? 0) + performance.now() - started);
       if (!("failed" in outcome)) writeCompiled(output, outputName(file, waveSize), outcome);
       results[waveSize] = "failed" in outcome ? { ...outcome, reason: named(outcome.reason) } : resultOf(outcome);
