@@ -100,11 +100,12 @@ const scalars: Check[] = [
     laneMode,
     lines: [
       "s_mov_b32 s20, 0",
+      "loop:",
       "s_mov_b32 m0, s20",
       "v_movreld_b32_e32 v1, s20",
       "s_add_u32 s20, s20, 1",
       "s_cmp_lt_u32 s20, s6",
-      "s_cbranch_scc1 65531",
+      "s_cbranch_scc1 loop",
     ],
     model: (w) => {
       for (let k = 0; k < 5; k++) w.write(1 + k, () => k);
