@@ -1,0 +1,119 @@
+/**
+ * How results are compared. Everything is bit for bit, except: NaN bits of float operations (which NaN comes out is not documented by AMD, see
+ * src/rdna/interpreter/float/f32.ts), and functions that the hardware defines by an error bound.
+ */
+import type { Compare } from "./frame.ts";
+
+/** Bit for bit. */
+export const exact: Compare = (actual, expected, at, words) => {
+  for (let k = 0; k < words; k++) if (actual[at + k] !== expected[at + k]) return false;
+  return true;
+};
+
+/** Whether bits are an f32 NaN. */
+export function isNan32(bits: number): boolean {
+  return (bits & 0x7fffffff) > 0x7f800000;
+}
+
+/** Whether the low 16 bits are an f16 NaN. */
+export function isNan16(bits: number): boolean {
+  return (bits & 0x7fff) > 0x7c00;
+}
+
+function same16(a: number, b: number): boolean {
+  return (a & 0xffff) === (b & 0xffff) || (isNan16(a) && isNan16(b));
+}
+
+/** f32: all NaNs are equal. */
+export const float32: Compare = (actual, expected, at) =>
+  actual[at] === expected[at] || (isNan32(actual[at]) && isNan32(expected[at]));
+
+/** An f16 in the low half, anything in the high half: all f16 NaNs are equal. */
+export const halfLow: Compare = (actual, expected, at) =>
+  same16(actual[at], expected[at]) && actual[at] >>> 16 === expected[at] >>> 16;
+
+/** An f16 in the high half, anything in the low half. */
+export const halfHigh: Compare = (actual, expected, at) =>
+  same16(actual[at] >>> 16, expected[at] >>> 16) && (actual[at] & 0xffff) === (expected[at] & 0xffff);
+
+/** Two f16. */
+export const halves: Compare = (actual, expected, at) =>
+  same16(actual[at], expected[at]) && same16(actual[at] >>> 16, expected[at] >>> 16);
+
+/** f64 in two words: all NaNs are equal. */
+export const float64: Compare = (actual, expected, at) => {
+  if (actual[at] === expected[at] && actual[at + 1] === expected[at + 1]) return true;
+  const isNan = (words: Uint32Array) => {
+    const high = words[at + 1] & 0x7fffffff;
+    return high > 0x7ff00000 || (high === 0x7ff00000 && words[at] !== 0);
+  };
+  return isNan(actual) && isNan(expected);
+};
+
+/** Numbers between two f32 bit patterns (neither a NaN). */
+function ulps32(a: number, b: number): number {
+  const ordered = (bits: number) => (bits & 0x80000000) !== 0 ? -(bits & 0x7fffffff) : bits & 0x7fffffff;
+  return Math.abs(ordered(a) - ordered(b));
+}
+
+function ulps16(a: number, b: number): number {
+  const ordered = (bits: number) => (bits & 0x8000) !== 0 ? -(bits & 0x7fff) : bits & 0x7fff;
+  return Math.abs(ordered(a & 0xffff) - ordered(b & 0xffff));
+}
+
+const view = new DataView(new ArrayBuffer(8));
+
+function value32(bits: number): number {
+  view.setUint32(0, bits);
+  return view.getFloat32(0);
+}
+
+/** What an approximate result may be off by: numbers between, or the absolute distance; either is enough. */
+export interface Tolerance {
+  ulps: number;
+  absolute?: number;
+  /** Results are flushed: one may be zero where the other is the smallest normal number. */
+  flushed?: boolean;
+}
+
+/** f32 within a tolerance. */
+export function near32({ ulps, absolute = 0, flushed = false }: Tolerance): Compare {
+  return (actual, expected, at) => {
+    const a = actual[at], b = expected[at];
+    if (a === b) return true;
+    if (isNan32(a) || isNan32(b)) return isNan32(a) && isNan32(b);
+    if (ulps32(a, b) <= ulps) return true;
+    const [x, y] = [value32(a), value32(b)];
+    if (flushed && x * y === 0 && Math.abs(x) + Math.abs(y) <= 2 ** -126 * (1 + ulps * 2 ** -23)) return true;
+    return absolute > 0 && Math.abs(x - y) <= absolute;
+  };
+}
+
+/** f16 in the low half within ULPs; the high half bit for bit. */
+export function nearHalf({ ulps }: Tolerance): Compare {
+  return (actual, expected, at) => {
+    if (actual[at] >>> 16 !== expected[at] >>> 16) return false;
+    const a = actual[at] & 0xffff, b = expected[at] & 0xffff;
+    if (isNan16(a) || isNan16(b)) return isNan16(a) && isNan16(b);
+    return ulps16(a, b) <= ulps;
+  };
+}
+
+/** f64 within a relative error. */
+export function near64(relative: number): Compare {
+  return (actual, expected, at) => {
+    if (float64(actual, expected, at, 2)) return true;
+    const value = (words: Uint32Array) => {
+      view.setUint32(0, words[at + 1]);
+      view.setUint32(4, words[at]);
+      return view.getFloat64(0);
+    };
+    const [a, b] = [value(actual), value(expected)];
+    return Math.abs(a - b) <= relative * Math.abs(b);
+  };
+}
+
+/** A partial register written from a float whose whole is in the next word: where the whole is a NaN on both sides, its part may differ. */
+export function partOf(isNan: (bits: number) => boolean): Compare {
+  return (actual, expected, at) => actual[at] === expected[at] || (isNan(actual[at + 1]) && isNan(expected[at + 1]));
+}

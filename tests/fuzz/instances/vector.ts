@@ -1,0 +1,287 @@
+/** Instances of vector ALU instructions in all their forms: 32-bit, VOP3, VOP3P, SDWA, DPP16, DPP8. */
+import { Encoding, Operand } from "../../../src/rdna/instruction.ts";
+import { type Opcode, SourceClass, Trait } from "../../../src/rdna/table.ts";
+import type { DataType } from "../../../src/rdna/types.ts";
+import type { Random } from "../../support/random.ts";
+import { exact, isNan16, isNan32, partOf } from "../compare.ts";
+import { dpp16, dpp8, sdwa, v, vop, vop3, vop3p } from "../encode.ts";
+import { type BatchSettings, type Check, DESTINATION, type Instance, SCALARS, type Source } from "../frame.ts";
+import { compareOf } from "./accuracy.ts";
+import { Operands, Preparation } from "./operands.ts";
+
+/** Forms of vector instructions. */
+export type VectorForm = "e32" | "e64" | "sdwa" | "dpp16" | "dpp8";
+
+/** The forms that this generator makes of an opcode; none for other instructions. */
+export function vectorForms(opcode: Opcode): VectorForm[] {
+  const { encoding, words, numbers } = opcode;
+  if (encoding < Encoding.Vop1 || encoding > Encoding.Vopc || words.has("interp")) return [];
+  if (encoding === Encoding.Vop3 || encoding === Encoding.Vop3p) return ["e64"];
+  const forms: VectorForm[] = ["e32"];
+  if (numbers[Encoding.Vop3] !== undefined) forms.push("e64");
+  if (opcode.sdwa) forms.push("sdwa");
+  if (opcode.dpp && encoding !== Encoding.Vopc) forms.push("dpp16", "dpp8");
+  return forms;
+}
+
+/** What the encoders share. */
+interface Draft {
+  opcode: Opcode;
+  form: VectorForm;
+  random: Random;
+  pick: Operands;
+  settings: BatchSettings;
+  /** Operand code: vector, or scalar for v_readlane and the like; -1 for none. */
+  dst: number;
+  /** Lane mask destination; -1 for none. */
+  sdst: number;
+  /** Bits of the sources that take negate and absolute value. */
+  modifiable: number;
+}
+
+/** A random instance. */
+export function vectorInstance(opcode: Opcode, form: VectorForm, settings: BatchSettings, random: Random): Instance {
+  const { waveSize } = settings;
+  const pick = new Operands(random, waveSize);
+  const prepare = new Preparation(random, waveSize);
+  const type = opcode.dst.find((each) => each.kind !== "mask");
+  const draft: Draft = {
+    opcode,
+    form,
+    random,
+    pick,
+    settings,
+    dst: type === undefined
+      ? -1
+      : opcode.scalarDst
+      ? pick.scalarDestination(1)
+      : v(pick.vectorDestination(Math.max(1, type.dwords))),
+    sdst: maskDestination(opcode, form, random),
+    modifiable: modifiableSources(opcode),
+  };
+  const indirect = (opcode.traits & Trait.Indirect) !== 0;
+  prepare.destinations();
+  if (opcode.scalarDst || draft.sdst >= 64) prepare.scalars(DESTINATION.scalar, DESTINATION.count);
+  prepare.vcc();
+  prepare.scc();
+  if (indirect) prepare.m0(opcode.name.includes("_2_") ? 0x0007_0007 : 7);
+  const reads = (opcode.traits & Trait.ReadsExec) !== 0 || opcode.name.startsWith("v_cmpx");
+  if (random.chance(reads ? 0.6 : 0.25)) prepare.exec();
+  const words = encode(draft);
+  return {
+    name: opcode.name,
+    form,
+    before: (code) => prepare.emit(code),
+    words: words.words,
+    checks: checks(draft, type, words),
+    lanes: form === "dpp16" || form === "dpp8" || (opcode.traits & Trait.Lanes) !== 0,
+  };
+}
+
+/** The instruction, and a twin that writes the whole result elsewhere where a part of it may be a part of a NaN. */
+interface Encoded {
+  words: number[][];
+  twin?: number;
+  /** Written half of a 16-bit result: 0 or 1. */
+  half?: number;
+  omod: number;
+}
+
+function maskDestination(opcode: Opcode, form: VectorForm, random: Random): number {
+  if (!opcode.dst.some((each) => each.kind === "mask")) return -1;
+  if (opcode.name.startsWith("v_cmpx")) return Operand.Exec;
+  if (form === "e32" || (form !== "e64" && opcode.encoding !== Encoding.Vopc)) return Operand.Vcc;
+  return random.chance(0.3) ? Operand.Vcc : DESTINATION.scalar + 2 * random.below(4);
+}
+
+/** Negate and absolute value act on floats, and on the plain bits of v_mov_b32 and v_cndmask_b32. */
+function modifiableSources({ name, src }: Opcode): number {
+  const plain = name === "v_mov_b32" || name === "v_cndmask_b32";
+  return src.reduce((bits, type, i) => bits | (type.kind === "f" || (plain && type.kind === "b") ? 1 << i : 0), 0);
+}
+
+function encode(d: Draft): Encoded {
+  switch (d.form) {
+    case "e32":
+      return encode32(d);
+    case "sdwa":
+      return encodeSdwa(d);
+    case "dpp16":
+    case "dpp8":
+      return encodeDpp(d);
+    case "e64":
+      return d.opcode.encoding === Encoding.Vop3p ? encodePacked(d) : encode64(d);
+  }
+}
+
+/** Source `n` by its class. */
+function source(d: Draft, n: number, vectorOnly = false): number {
+  const { opcode, pick, random } = d;
+  const type = opcode.src[n];
+  if (type.kind === "mask") return pick.mask();
+  if (opcode.traits & Trait.Indirect && (n === 0) && opcode.srcClass[0] === SourceClass.Vector) {
+    return v(opcode.words.has("swap") ? DESTINATION.vector + random.below(8) : 8 + random.below(16));
+  }
+  if (opcode.words.has("swap")) return v(DESTINATION.vector + random.below(DESTINATION.count));
+  if (vectorOnly || opcode.srcClass[n] === SourceClass.Vector) return pick.vector(type);
+  if (opcode.srcClass[n] >= SourceClass.Scalar) {
+    return opcode.words.has("lanes") ? laneOperand(d, n) : pick.scalar(type, false);
+  }
+  return pick.source(type);
+}
+
+/** Scalar sources of v_readlane and its kin: registers and constants; literals only where the encoding has room. */
+function laneOperand({ pick, opcode, random }: Draft, n: number): number {
+  if (random.chance(0.3)) return pick.inline();
+  if (random.chance(0.1)) return random.pick([Operand.M0, Operand.Vcc]);
+  return pick.scalarRegister(opcode.src[n]);
+}
+
+function encode32(d: Draft): Encoded {
+  const { opcode, pick } = d;
+  if (opcode.src.some((type) => type.kind === "mask")) pick.reserve(Operand.Vcc);
+  const three = opcode.words.has("literal");
+  if (three) pick.useLiteral(opcode.src[0].bits === 16 ? opcode.src[0] : opcode.src[2]);
+  const a = opcode.src.length > 0 ? source(d, 0) : -1;
+  const b = opcode.src.length > 1 ? source(d, 1, true) : -1;
+  return { words: [vop(opcode, d.dst, a, b, pick.literal)], omod: 0 };
+}
+
+function encode64(d: Draft): Encoded {
+  const { opcode, pick, random } = d;
+  const src = opcode.src.map((_, n) => source(d, n));
+  const type = opcode.dst[0];
+  const floatResult = type?.kind === "f" && type.count === 1;
+  const opSelBits = !opcode.words.has("opsel") ? 0 : opcode.words.has("lanes") ? 3 : 8 | (1 << src.length) - 1;
+  // Permuted high halves of the destination are real only where it has 16 bits.
+  const narrow = type !== undefined && type.bits === 16 && type.count === 1;
+  const opSel = random.chance(0.6) ? random.below(16) & opSelBits & (narrow ? 15 : 7) : 0;
+  const omod = floatResult && random.chance(0.2) ? random.below(4) : 0;
+  const hasMask = opcode.dst.length > 1;
+  const words = vop3(opcode, {
+    dst: d.dst,
+    sdst: d.sdst >= 0 && (hasMask || opcode.encoding === Encoding.Vopc) ? d.sdst : undefined,
+    src,
+    neg: random.chance(0.4) ? random.below(8) & d.modifiable : 0,
+    abs: !hasMask && random.chance(0.3) ? random.below(8) & d.modifiable : 0,
+    omod,
+    clamp: type !== undefined && type.kind !== "mask" && random.chance(floatResult ? 0.25 : 0.1),
+    opSel,
+    literal: pick.literal,
+  });
+  return { words: [words], half: opSel >> 3, omod };
+}
+
+function encodePacked(d: Draft): Encoded {
+  const { opcode, pick, random } = d;
+  const src = opcode.src.map((_, n) => source(d, n));
+  const all = (1 << src.length) - 1;
+  const mix = opcode.words.has("mix");
+  const float = opcode.src[0].kind === "f";
+  const words = vop3p(opcode, {
+    dst: d.dst,
+    src,
+    opSel: random.chance(0.5) ? random.below(8) & all : 0,
+    opSelHi: random.chance(0.5) ? random.below(8) & all | ~all & 7 : mix ? 0 : 7,
+    negLo: float && random.chance(0.4) ? random.below(8) & all : 0,
+    negHi: float && random.chance(0.4) ? random.below(8) & all : 0,
+    clamp: random.chance(0.2),
+    literal: pick.literal,
+  });
+  return { words: [words], half: opcode.name.includes("mixhi") ? 1 : 0, omod: 0 };
+}
+
+function encodeSdwa(d: Draft): Encoded {
+  const { opcode, pick, random } = d;
+  if (opcode.src.some((type) => type.kind === "mask")) pick.reserve(Operand.Vcc);
+  const operand = (n: number) => {
+    const code = random.chance(0.75) ? pick.vector(opcode.src[n]) : pick.source(opcode.src[n], false);
+    return code === Operand.Literal ? pick.vector(opcode.src[n]) : code;
+  };
+  const a = operand(0), b = opcode.src.length > 1 && opcode.src[1].kind !== "mask" ? operand(1) : -1;
+  const type = opcode.dst[0];
+  const isFloat = (n: number) => d.modifiable >> n & 1;
+  const select = [0, 1].map((n) =>
+    (random.chance(0.25) ? 6 : random.below(7)) | (!isFloat(n) && random.chance(0.4) ? 8 : 0)
+  ) as [number, number];
+  const floatResult = type.kind === "f" && type.count === 1;
+  const omod = floatResult && random.chance(0.2) ? random.below(4) : 0;
+  const fields = {
+    select,
+    neg: random.chance(0.4) ? random.below(4) & d.modifiable : 0,
+    abs: random.chance(0.3) ? random.below(4) & d.modifiable : 0,
+    dstSelect: random.chance(0.3) ? 6 : random.below(7),
+    dstUnused: random.below(3),
+    clamp: type.kind !== "mask" && random.chance(floatResult ? 0.2 : 0.08),
+    omod,
+    sdst: d.sdst === Operand.Vcc || d.sdst === Operand.Exec ? -1 : d.sdst,
+  };
+  const words = [sdwa(opcode, d.dst, a, b, fields)];
+  if (opcode.encoding === Encoding.Vopc || type.kind !== "f" || (type.bits === 32 && fields.dstSelect === 6)) {
+    return { words, omod };
+  }
+  // The whole result goes to v48, which nothing else uses. It comes first: the instruction may overwrite its own sources.
+  words.unshift(sdwa(opcode, v(TWIN), a, b, { ...fields, dstSelect: 6, dstUnused: 0 }));
+  return { words, twin: TWIN, omod };
+}
+
+const TWIN = 48;
+
+function encodeDpp(d: Draft): Encoded {
+  const { opcode, pick, random, form } = d;
+  const a = pick.vector(opcode.src[0]);
+  const b = opcode.src.length > 1 && opcode.src[1].kind !== "mask" ? pick.vector(opcode.src[1]) : -1;
+  const fetchInactive = random.chance(0.2);
+  if (form === "dpp8") return { words: [dpp8(opcode, d.dst, a, b, random.below(1 << 24), fetchInactive)], omod: 0 };
+  const control = random.pick([
+    random.below(256),
+    0x101 + random.below(15),
+    0x111 + random.below(15),
+    0x121 + random.below(15),
+    0x140,
+    0x141,
+    0x150 + random.below(32),
+  ]);
+  const words = dpp16(opcode, d.dst, a, b, {
+    control,
+    rowMask: random.chance(0.6) ? 15 : random.below(16),
+    bankMask: random.chance(0.6) ? 15 : random.below(16),
+    boundCtrl: random.chance(0.5),
+    fetchInactive,
+    neg: random.chance(0.3) ? random.below(4) & d.modifiable : 0,
+    abs: random.chance(0.2) ? random.below(4) & d.modifiable : 0,
+  });
+  return { words: [words], omod: 0 };
+}
+
+function checks(d: Draft, type: DataType | undefined, encoded: Encoded): Check[] {
+  const { opcode, random } = d;
+  const list: Check[] = [];
+  const plain = (...sources: Source[]) => list.push({ sources, compare: exact });
+  const number = random.chance(0.3);
+  if (d.sdst === Operand.Exec) plain({ kind: "exec", number });
+  else if (d.sdst >= 0) plain({ kind: "mask", register: d.sdst, number });
+  if (opcode.name === "v_div_scale_f32" || opcode.name === "v_div_scale_f64") void 0;
+  if (type === undefined) return list;
+  if (opcode.scalarDst) plain({ kind: "scalar", register: d.dst });
+  else if (opcode.traits & Trait.Indirect || opcode.words.has("swap")) {
+    for (let k = 0; k < DESTINATION.count; k++) plain({ kind: "vector", register: DESTINATION.vector + k });
+  } else list.push(resultCheck(d, type, encoded));
+  return list;
+}
+
+function resultCheck(d: Draft, type: DataType, encoded: Encoded): Check {
+  const first = d.dst - Operand.Vgpr0;
+  const sources: Source[] = Array.from(
+    { length: Math.max(1, type.dwords) },
+    (_, k) => ({ kind: "vector", register: first + k }),
+  );
+  if (encoded.twin !== undefined) {
+    sources.push({ kind: "vector", register: encoded.twin });
+    return { sources, compare: partOf(type.bits === 16 ? isNan16 : isNan32) };
+  }
+  return { sources, compare: compareOf(d.opcode, type, encoded.half ?? 0, d.settings) };
+}
+
+/** Scalar operand registers that hold lane masks. */
+export const MASKS = [...SCALARS.wide, ...SCALARS.double];
