@@ -4,7 +4,7 @@ import { AtomicKind, InputKind, MemoryWidth, Op, Type } from "../../../src/recom
 import { Random } from "../../support/random.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { INPUT, Lanes, OUTPUT } from "./programs.ts";
-import { compare, emitValid, fullDevice, request, Rig, type RunOptions } from "./support.ts";
+import { compare, emitValid, fullDevice, request, Rig, type RunOptions, sameFloat } from "./support.ts";
 
 const LANES = 64;
 
@@ -93,7 +93,7 @@ deviceTest("stores of all widths write their bytes and no others, with and witho
       ...shape,
       device: narrow ? {} : { storage8: false, storage16: false },
       windows: [{ base: INPUT, words: randomWords(LANES) }, { base: OUTPUT, words: randomWords(9 * LANES * 4, 2) }],
-    });
+    }, sameFloat);
   }
   rig.destroy();
 });

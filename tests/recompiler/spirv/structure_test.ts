@@ -58,9 +58,9 @@ deviceTest("loads and stores inside divergent control flow touch only what their
 Deno.test("a conditional break is one conditional jump", () => {
   const p = new Lanes(32);
   const { ir } = p;
-  const limit = p.input(1, 0);
+  const limit = p.input(1, 0), zero = ir.constU(0);
   ir.emit(Op.Loop);
-  const count = ir.append(Op.LoopPhi, Type.U32, ir.constU(0));
+  const count = ir.append(Op.LoopPhi, Type.U32, zero);
   ir.emit(Op.If, ir.emit(Op.ULe, limit, count), IfKind.Lane);
   ir.emit(Op.Break);
   ir.emit(Op.EndIf);

@@ -211,6 +211,8 @@ deviceTest("fused multiply-adds are rounded once, by whatever means the device h
     check(rig, "FFma", f32, 1 << 20);
     check(rig, "FFma", { ...f32, device: { float64: false } }, 1 << 18, 2);
     check(rig, "FFma64", f64, 1 << 18, 3);
+    check(rig, "FFmaOdd", f32, 1 << 17, 7);
+    check(rig, "FFmaOdd", { ...f32, device: { float64: false } }, 1 << 17, 8);
     const scaled32: Case = { kinds: ["f32", "f32", "f32", "scale32"], cancel: cancelling32 };
     check(rig, "FFmaScaled", scaled32, 1 << 15, 4);
     check(rig, "FFmaScaled", { ...scaled32, device: { float64: false } }, 1 << 15, 5);
