@@ -3,6 +3,7 @@ import {
   add,
   bitsOf,
   DOUBLE,
+  type Exact,
   exact,
   fma,
   type Format,
@@ -47,15 +48,15 @@ function sum(a: bigint, b: bigint, f: Format): bigint {
   return round(add(exact(a, f), exact(b, f)), f);
 }
 
-/** The sum of two f32 numbers rounded to odd: toward zero, then the last bit is set if anything was lost. */
-function oddSum(a: number, b: number): number {
-  const value = add(toSingle(a), toSingle(b));
+/** A number as an f32 one, rounded to odd: the nearest, or where that is even and not exact, its odd neighbour on the other side. */
+function toOdd(value: Exact): number {
   const nearest = round(value, SINGLE);
   const back = exact(nearest, SINGLE);
-  if (value.kind !== "finite" || back.kind !== "finite") return Number(nearest);
+  if (value.kind !== "finite") return Number(nearest);
+  // The largest number is odd.
+  if (back.kind !== "finite") return Number(nearest - 1n);
   const error = add(value, { ...back, negative: !back.negative, mantissa: -back.mantissa });
   if (error.mantissa === 0n || (nearest & 1n) === 1n) return Number(nearest);
-  // An even neighbour was chosen; the other one is odd.
   return Number(error.negative === value.negative ? nearest + 1n : nearest - 1n);
 }
 
@@ -63,7 +64,8 @@ const signed = (bits: number) => bits | 0;
 
 /** One function per operation name; operands in order, immediates as numbers. */
 export const WIDE_OPERATIONS: Record<string, (operands: never[]) => number | bigint> = {
-  FAddOdd: ([a, b]: number[]) => oddSum(a, b),
+  FAddOdd: ([a, b]: number[]) => toOdd(add(toSingle(a), toSingle(b))),
+  FFmaOdd: ([a, b, c]: number[]) => toOdd(add(multiply(toSingle(a), toSingle(b)), toSingle(c))),
   FFmaScaled: ([a, b, c, n]: number[]) => Number(fma(BigInt(a), BigInt(b), BigInt(c), SINGLE, signed(n))),
   HAdd: ([a, b, count]: number[]) => halves(([x, y]) => sum(x, y, HALF), [a, b], count),
   HMul: ([a, b, count]: number[]) =>

@@ -162,6 +162,7 @@ const ROWS = [
   row("CvtF2HRtz", U32, "v"),
   row("CvtH2F", F32, "v"), // f16 bits in the low half
   row("FAddOdd", F32, "vv"), // a + b rounded to odd: an inexact sum has its last bit set, so that a later rounding to fewer bits is the only one
+  row("FFmaOdd", F32, "vvv", { commutes: true }), // a * b + c rounded to odd
   row("FFmaScaled", F32, "vvvv"), // (a * b + c) * 2^d rounded once; d is U32 as a signed number, -64, 0 or 64
 
   // --- f16, bits in the halves of U32. c: 1 = the low halves, and the upper half of the result means nothing; 2 = both halves. Denormals count. ---

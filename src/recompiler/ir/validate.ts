@@ -47,6 +47,7 @@ operands("l", "Lo64 Hi64 BitcastF64");
 operands("d", "BitcastU64");
 operands("lu", "Shl64 Shr64 Sar64");
 operands("ff", "FAddOdd");
+operands("fff", "FFmaOdd");
 operands("fffu", "FFmaScaled");
 operands("uu", "HAdd HMul BitInsert");
 operands("uuu", "HFma");

@@ -209,33 +209,50 @@ function dot(l: Lifter, a: number, b: number, c: number, bits: number, signed: b
 // --- mixed precision ---
 
 function defineMixed(define: Define): void {
-  const compute = (l: Lifter, i: Instruction) => {
+  define("v_fma_mix_f32", (l, i) => {
     l.modes.requireRounding32();
     const [a, b, c] = [0, 1, 2].map((n) => mixedSource(l, i, n));
-    return l.ir.emit(Op.FFma, a, b, c);
-  };
-  define("v_fma_mix_f32", (l, i) => writeFloat(l, i, compute(l, i)));
-  // Rounded to f32 and then to f16 (AMD RDNA3 ISA: f32_to_f16(fma(...)); LLVM selects it for the two roundings).
+    writeFloat(l, i, l.ir.emit(Op.FFma, a, b, c));
+  });
+  // The exact sum is rounded to f16 once (measured on the hardware by others: 8.4 million sums; rocjitsu computes it so too).
   for (const [name, high] of [["v_fma_mixlo_f16", false], ["v_fma_mixhi_f16", true]] as const) {
     define(name, (l, i) => {
       l.modes.requireRounding16And64();
-      const bits = l.ir.emit(Op.CvtF2H, l.modes.result(compute(l, i)));
-      writeHalfFloat(l, i, bits, high);
+      writeHalfFloat(l, i, i.opSelHi === 7 ? halfSum(l, i) : mixedSum(l, i), high);
     });
   }
+}
+
+function halfSum(l: Lifter, i: Instruction): number {
+  const { ir } = l;
+  const [a, b, c] = [0, 1, 2].map((n) => {
+    let bits = mixedHalf(l, i, n);
+    if ((i.abs >> n) & 1) bits = ir.emit(Op.And, bits, l.u(0x7fff));
+    return (i.neg >> n) & 1 ? ir.emit(Op.Xor, bits, l.u(0x8000)) : bits;
+  });
+  return ir.emit(Op.HFma, a, b, c, 1);
+}
+
+function mixedSum(l: Lifter, i: Instruction): number {
+  const { ir } = l;
+  const [a, b, c] = [0, 1, 2].map((n) => mixedSource(l, i, n));
+  return ir.emit(Op.CvtF2H, ir.emit(Op.FFmaOdd, a, b, c));
+}
+
+/** Source n, the half that op_sel names, denormals as MODE says. */
+function mixedHalf(l: Lifter, i: Instruction, n: number): number {
+  const operand = n === 0 ? i.src0 : n === 1 ? i.src1 : i.src2;
+  if (operand >= 240 && operand <= 248) refuse("an inline float as a half of a mixed-precision operation");
+  const bits = halvesSource(l, i, n, false);
+  return halfInput(l, (i.opSel >> n) & 1 ? highHalf(l, bits) : lowHalf(l, bits));
 }
 
 /** Source n: f32, or with op_sel_hi the half that op_sel names. neg_hi is the absolute value here. */
 function mixedSource(l: Lifter, i: Instruction, n: number): number {
   const { ir } = l;
   const operand = n === 0 ? i.src0 : n === 1 ? i.src1 : i.src2;
-  let value: number;
-  if (((i.opSelHi >> n) & 1) === 0) value = l.asF(l.source(operand));
-  else {
-    if (operand >= 240 && operand <= 248) refuse("an inline float as a half of a mixed-precision operation");
-    const bits = halvesSource(l, i, n, false);
-    value = ir.emit(Op.CvtH2F, halfInput(l, (i.opSel >> n) & 1 ? highHalf(l, bits) : lowHalf(l, bits)));
-  }
+  const isHalf = (i.opSelHi >> n) & 1;
+  let value = isHalf ? ir.emit(Op.CvtH2F, mixedHalf(l, i, n)) : l.asF(l.source(operand));
   if ((i.abs >> n) & 1) value = ir.emit(Op.FAbs, value);
   if ((i.neg >> n) & 1) value = ir.emit(Op.FNeg, value);
   return l.modes.input(value);

@@ -3,7 +3,7 @@ import { Code, Glsl } from "./codes.ts";
 import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
 import * as runtime from "./runtime/double.ts";
-import { scaledMultiplyAdd } from "./runtime/odd.ts";
+import { oddMultiplyAdd, scaledMultiplyAdd } from "./runtime/odd.ts";
 import { softFma } from "./runtime/soft_fma.ts";
 
 /** f64 operations. They need shaderFloat64. */
@@ -44,7 +44,7 @@ function fma(e: Emitter, i: number): void {
   const operands = [e.use(ir.a[i]), e.use(ir.b[i]), e.use(ir.c[i])];
   e.ids[i] = e.request.device.fusesFma64
     ? body.glsl(Glsl.Fma, T.F64, operands)
-    : body.call(softFma(e.functions, true, false), T.F64, operands);
+    : body.call(softFma(e.functions, true), T.F64, operands);
 }
 
 const one = (e: Emitter) => e.module.constant64(T.F64, 0, 0x3ff00000);
@@ -62,7 +62,7 @@ const NEED_TYPE: HandlerTable = {
   FAdd64: exact(Code.FAdd),
   FMul64: exact(Code.FMul),
   FFma64: fma,
-  FFmaScaled64: call((e) => softFma(e.functions, true, true), T.F64, 4),
+  FFmaScaled64: call((e) => softFma(e.functions, true, "scaled"), T.F64, 4),
   FMin64: call((e) => runtime.minMax64(e.functions, false), T.F64, 2),
   FMax64: call((e) => runtime.minMax64(e.functions, true), T.F64, 2),
   FNeg64: unary(Code.FNegate),
@@ -85,8 +85,13 @@ const NEED_TYPE: HandlerTable = {
 /** Handlers of this file, by name of the operation. */
 export const DOUBLE: HandlerTable = {
   ...Object.fromEntries(Object.entries(NEED_TYPE).map(([name, handler]) => [name, needsFloat64(handler)])),
+  FFmaOdd: call(
+    (e) => e.request.device.float64 ? oddMultiplyAdd(e.functions) : softFma(e.functions, false, "odd"),
+    T.F32,
+    3,
+  ),
   FFmaScaled: call(
-    (e) => e.request.device.float64 ? scaledMultiplyAdd(e.functions) : softFma(e.functions, false, true),
+    (e) => e.request.device.float64 ? scaledMultiplyAdd(e.functions) : softFma(e.functions, false, "scaled"),
     T.F32,
     4,
   ),

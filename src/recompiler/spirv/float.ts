@@ -26,6 +26,7 @@ const ROUNDED: readonly number[] = [
   Op.CvtU2F,
   Op.CvtS2F,
   Op.FAddOdd,
+  Op.FFmaOdd,
   Op.FFmaScaled,
   Op.CvtD2F,
 ];
@@ -201,7 +202,7 @@ function fma(e: Emitter, i: number): void {
   const operands = [e.use(ir.a[i]), e.use(ir.b[i]), e.use(ir.c[i])];
   if (request.device.fusesFma32) e.ids[i] = body.glsl(Glsl.Fma, T.F32, operands);
   else if (request.device.float64) e.ids[i] = body.call(runtime.fusedMultiplyAdd(e.functions), T.F32, operands);
-  else e.ids[i] = body.call(softFma(e.functions, false, false), T.F32, operands);
+  else e.ids[i] = body.call(softFma(e.functions, false), T.F32, operands);
 }
 
 function reciprocal(e: Emitter, i: number): void {

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { type Format, isNanBits } from "../../support/exact_float.ts";
 import { type Before, execute } from "../../support/lift_harness.ts";
 import { PLAIN_DEVICE } from "../../support/lift.ts";
-import { Random } from "../../support/random.ts";
+import type { Random } from "../../support/random.ts";
 import { VECTOR_WORDS } from "./vector_words.ts";
 
 /** Words of some lines, one after the other. */

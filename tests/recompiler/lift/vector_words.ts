@@ -113,6 +113,7 @@ export const VECTOR_WORDS: Readonly<Record<string, string>> = {
   "v_fma_mix_f32 v3, v0, v1, v2": "cc200003 040a0300",
   "v_fma_mix_f32 v3, v0, v1, v2 op_sel:[1,0,0] op_sel_hi:[1,1,0]": "cc200803 1c0a0300",
   "v_fma_mixhi_f16 v3, v0, v1, v2 op_sel:[0,1,1] op_sel_hi:[0,1,1]": "cc227003 140a0300",
+  "v_fma_mixlo_f16 v3, v0, v1, v2": "cc210003 040a0300",
   "v_fma_mixlo_f16 v3, v0, v1, v2 op_sel_hi:[1,1,1]": "cc214003 1c0a0300",
   "v_fmaak_f16 v3, v0, v1, 0x4248": "70060300 00004248",
   "v_fmac_f16_e32 v3, v0, v1": "6c060300",

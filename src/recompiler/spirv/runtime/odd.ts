@@ -1,5 +1,5 @@
 import type { Body } from "../body.ts";
-import { Code, Decoration } from "../codes.ts";
+import { Code, Decoration, Glsl } from "../codes.ts";
 import { T } from "../module.ts";
 import type { RuntimeFunctions } from "./functions.ts";
 
@@ -65,5 +65,37 @@ export function scaledMultiplyAdd(functions: RuntimeFunctions): number {
     const scaled = body.op2(Code.FMul, T.F64, sum, factor);
     module.decorate(scaled, Decoration.NoContraction);
     body.returnValue(body.op1(Code.FConvert, T.F32, scaled));
+  });
+}
+
+/** a * b + c in f32, rounded to odd, through f64. */
+export function oddMultiplyAdd(functions: RuntimeFunctions): number {
+  return functions.get("oddFma", T.F32, [T.F32, T.F32, T.F32], (body) => {
+    const { module } = body;
+    const [a, b, c] = body.parameters.map((value) => body.op1(Code.FConvert, T.F64, value));
+    const product = body.op2(Code.FMul, T.F64, a, b);
+    module.decorate(product, Decoration.NoContraction);
+    const sum = writeOddSum(body, T.F64, product, c);
+    // The nearest f32 number, or where that is even and not exact, its odd neighbour on the other side of the sum.
+    const nearest = body.op1(Code.FConvert, T.F32, sum);
+    const back = body.op1(Code.FConvert, T.F64, nearest);
+    const inexact = body.op2(Code.FOrdNotEqual, T.Bool, back, sum);
+    const bits = body.op1(Code.Bitcast, T.U32, nearest);
+    const even = body.op2(
+      Code.IEqual,
+      T.Bool,
+      body.op2(Code.BitwiseAnd, T.U32, bits, module.u32(1)),
+      module.u32(0),
+    );
+    const outward = body.op2(
+      Code.FOrdLessThan,
+      T.Bool,
+      body.glsl1(Glsl.FAbs, T.F64, back),
+      body.glsl1(Glsl.FAbs, T.F64, sum),
+    );
+    const step = body.select(T.U32, outward, module.u32(1), module.u32(0xffffffff));
+    const adjust = body.op2(Code.LogicalAnd, T.Bool, inexact, even);
+    const odd = body.select(T.U32, adjust, body.op2(Code.IAdd, T.U32, bits, step), bits);
+    body.returnValue(body.op1(Code.Bitcast, T.F32, odd));
   });
 }

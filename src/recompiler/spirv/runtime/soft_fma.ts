@@ -23,22 +23,25 @@ type Wide = readonly number[];
 
 /**
  * (a * b + c) * 2^k with one rounding to nearest even, denormals included, on integers: for devices whose Fma rounds twice, or not at all as
- * MODE asks. k is a signed U32 parameter when `scaled`, else 0.
+ * MODE asks. k is a signed U32 parameter of the scaled variant, else 0.
  *
  * Product and addend are brought to a common exponent in `words` * 64 bits. What a right shift drops is kept as a last bit ("sticky"), which
  * is enough: operands cancel by more than one place only when their exponents are so close that nothing was dropped.
  */
-export function softFma(functions: RuntimeFunctions, wide: boolean, scaled: boolean): number {
+export function softFma(functions: RuntimeFunctions, wide: boolean, variant: Variant = "plain"): number {
   const format = wide ? F64 : F32;
   const parameters: T[] = [format.type, format.type, format.type];
-  if (scaled) parameters.push(T.U32);
+  if (variant === "scaled") parameters.push(T.U32);
   return functions.get(
-    `soft fma ${wide ? 64 : 32}${scaled ? " scaled" : ""}`,
+    `soft fma ${wide ? 64 : 32} ${variant}`,
     format.type,
     parameters,
-    (body) => new SoftFma(body, format).write(),
+    (body) => new SoftFma(body, format, variant).write(),
   );
 }
+
+/** `scaled`: the result is scaled by 2^k. `odd`: rounded to odd instead of to nearest even. */
+type Variant = "plain" | "scaled" | "odd";
 
 /** A number taken apart: mantissa with the implicit bit at `fraction` (0 for zero), exponent as its field would be without denormals. */
 interface Parts {
@@ -50,7 +53,7 @@ interface Parts {
 }
 
 class SoftFma {
-  constructor(private readonly body: Body, private readonly format: Format) {}
+  constructor(private readonly body: Body, private readonly format: Format, private readonly variant: Variant) {}
 
   write(): void {
     const { body, format } = this;
@@ -233,7 +236,7 @@ class SoftFma {
     const { body, format: { fraction, bias, top, words, type } } = this;
     const [normalized, leading] = this.normalize(size);
     let exponent = this.sub(this.add(unit, this.u(words * 64 - 1 + bias)), leading);
-    if (body.parameters.length > 3) exponent = this.add(exponent, body.parameters[3]);
+    if (this.variant === "scaled") exponent = this.add(exponent, body.parameters[3]);
     // A denormal result has fewer places.
     const below = body.glsl(Glsl.SMax, T.U32, [this.sub(this.u(1), exponent), this.u(0)]);
     const word = this.shiftWordSticky(normalized, body.glsl(Glsl.SMin, T.U32, [below, this.u(63)]));
@@ -241,20 +244,17 @@ class SoftFma {
     const drop = 63 - fraction;
     const kept = this.shr(word, drop);
     const rest = this.op(Code.BitwiseAnd, T.U64, word, this.u64(2 ** drop - 1));
-    const odd = this.op(Code.BitwiseAnd, T.U64, kept, this.u64(1));
-    const up = this.op(
-      Code.ULessThan,
-      T.Bool,
-      this.u64(2 ** (drop - 1)),
-      this.op(Code.BitwiseOr, T.U64, rest, odd),
-    );
-    const mantissa = this.op(Code.IAdd, T.U64, kept, this.one(up));
+    const mantissa = this.variant === "odd"
+      ? this.withSticky(kept, this.notZero(rest))
+      : this.op(Code.IAdd, T.U64, kept, this.one(this.roundsUp(kept, rest, drop)));
     // The implicit bit adds one to the exponent field, and so does a carry out of the mantissa.
     const field = body.op1(Code.UConvert, T.U64, this.sub(clamped, this.u(1)));
     const placed = this.op(Code.ShiftLeftLogical, T.U64, field, this.u(fraction));
     const unsigned = this.op(Code.IAdd, T.U64, placed, mantissa);
     const infinity = this.u64(top * 2 ** fraction);
-    const bounded = body.select(T.U64, this.op(Code.ULessThan, T.Bool, unsigned, infinity), unsigned, infinity);
+    // Rounding to odd never leaves the finite numbers, of which the largest is odd.
+    const limit = this.variant === "odd" ? this.u64(top * 2 ** fraction - 1) : infinity;
+    const bounded = body.select(T.U64, this.op(Code.ULessThan, T.Bool, unsigned, infinity), unsigned, limit);
     const isZero = body.op1(Code.LogicalNot, T.Bool, this.notZero(normalized));
     const size64 = body.select(T.U64, isZero, this.u64(0), bounded);
     // An exact zero from operands that cancel is positive.
@@ -269,6 +269,12 @@ class SoftFma {
       T.F32,
       this.op(Code.BitwiseOr, T.U32, body.op1(Code.UConvert, T.U32, size64), signBit),
     );
+  }
+
+  /** To nearest even: `rest` are the `drop` bits below the last place. */
+  private roundsUp(kept: number, rest: number, drop: number): number {
+    const odd = this.op(Code.BitwiseAnd, T.U64, kept, this.u64(1));
+    return this.op(Code.ULessThan, T.Bool, this.u64(2 ** (drop - 1)), this.op(Code.BitwiseOr, T.U64, rest, odd));
   }
 
   /** The upper word after a shift that brings the highest set bit to the top, with a sticky last bit, and how far it was; 0 for 0. */
