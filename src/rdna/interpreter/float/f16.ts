@@ -163,8 +163,10 @@ export function clamp16(m: FloatMode, bits: number): number {
 /** The output modifier, as modify32. */
 export function modify16(m: FloatMode, bits: number, omod: number): number {
   if (omod === 0 || !m.flushOut64 || m.ieee || isNan16(bits)) return bits;
-  const result = result16(m, f16Value(bits) * OMOD_FACTOR[omod]);
-  return result === 0x8000 ? 0 : result;
+  const size = bits & 0x7fff;
+  if (size < 0x400) return 0;
+  if (omod === 3 && size < 0x800) return bits & 0x8000;
+  return result16(m, f16Value(bits) * OMOD_FACTOR[omod]);
 }
 
 /** f32 to f16 in the f16 rounding mode (V_CVT_F16_F32). */

@@ -220,13 +220,16 @@ export function clamp32(m: FloatMode, bits: number): number {
 }
 
 /**
- * The output modifier (1 times 2, 2 times 4, 3 divided by 2). It acts only where MODE flushes f32 results and IEEE mode is off, and its zeros are
- * positive (AMD RDNA2 ISA, section 6.2.3 "Output modifiers").
+ * The output modifier (1 times 2, 2 times 4, 3 divided by 2). It acts only where MODE flushes f32 results and IEEE mode is off (AMD RDNA2 ISA,
+ * section 6.2.3 "Output modifiers"). A zero becomes +0; what halving makes denormal, before any rounding, becomes a zero of its sign (measured by AMD on
+ * gfx1010 and gfx1030: ROCm/rocm-systems, rocjitsu, output_modifier.h).
  */
 export function modify32(m: FloatMode, bits: number, omod: number): number {
   if (omod === 0 || !m.flushOut32 || m.ieee || isNan32(bits)) return bits;
-  const result = result32(m, f32Value(bits) * OMOD_FACTOR[omod]);
-  return result === (0x80000000 | 0) ? 0 : result;
+  const size = bits & 0x7fffffff;
+  if (size < 0x800000) return 0;
+  if (omod === 3 && size < 0x1000000) return bits & 0x80000000;
+  return result32(m, f32Value(bits) * OMOD_FACTOR[omod]);
 }
 
 /** Factors of the output modifiers. */

@@ -143,6 +143,8 @@ export function clamp64(m: FloatMode, bits: bigint): bigint {
 /** The output modifier, as modify32. */
 export function modify64(m: FloatMode, bits: bigint, omod: number): bigint {
   if (omod === 0 || !m.flushOut64 || m.ieee || isNan64(bits)) return bits;
-  const result = mul64(m, bits, f64Bits(OMOD_FACTOR[omod]));
-  return result === SIGN ? 0n : result;
+  const size = bits & ~SIGN;
+  if (size < 0x10_0000_0000_0000n) return 0n;
+  if (omod === 3 && size < 0x20_0000_0000_0000n) return bits & SIGN;
+  return mul64(m, bits, f64Bits(OMOD_FACTOR[omod]));
 }

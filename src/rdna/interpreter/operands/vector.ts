@@ -7,7 +7,7 @@ import { type Opcode, SourceClass } from "../../table.ts";
 import type { DataType } from "../../types.ts";
 import { LANES, type Wave } from "../machine/wave.ts";
 import { refuse } from "../machine/refuse.ts";
-import { inlineFloat16, inlineInteger, isInlineFloat, isInlineInteger } from "./constants.ts";
+import { inlineFloat16, isInlineFloat } from "./constants.ts";
 import { DPP_LANE, prepareDpp } from "./dpp.ts";
 import { type LiteralFill, scalar32, scalar64 } from "./scalar.ts";
 
@@ -34,13 +34,18 @@ export function sourceCode(i: Instruction, n: number): number {
   return n === 0 ? i.src0 : n === 1 ? i.src1 : i.src2;
 }
 
-/** Source `n` as 32 bits, SDWA part selected, without float modifiers. */
-export function fetch32(w: Wave, i: Instruction, n: number): void {
+/**
+ * Source `n` as 32 bits, SDWA part selected, without float modifiers.
+ *
+ * @param constant the bits of an inline constant, where they are not those that 32-bit operations see
+ */
+export function fetch32(w: Wave, i: Instruction, n: number, constant?: number): void {
   const code = sourceCode(i, n);
   const out = NARROW[n];
   if (code >= Operand.Vgpr0) {
     fetchRegister(w, i, n, code);
-  } else out.fill(code === Operand.LdsDirect ? ldsDirect(w, i) : scalar32(w, i, code));
+  } else if (constant !== undefined) out.fill(constant);
+  else out.fill(code === Operand.LdsDirect ? ldsDirect(w, i) : scalar32(w, i, code));
   if (i.extra === Extra.Sdwa && n < 2) selectPart(out, i.control >>> (n === 0 ? 16 : 24));
 }
 
@@ -99,22 +104,26 @@ function modify(i: Instruction, n: number, out: Int32Array, sign: number): void 
   if ((i.neg >>> n & 1) !== 0) { for (let lane = 0; lane < LANES; lane++) out[lane] ^= sign; }
 }
 
-/** Source `n` as 16 bits in the low half; the high half is zero. op_sel chooses the half of a register or literal. */
+/**
+ * Source `n` as 16 bits in the low half; the high half is zero. op_sel chooses the half of 32 bits, also of a constant's: inline integers are
+ * sign-extended, an inline float is the f32 number (LLVM, AMDGPUBaseInfo.cpp, getInlineEncodingV216, for integers).
+ */
 export function fetch16(w: Wave, i: Instruction, n: number): void {
-  const code = sourceCode(i, n);
-  const out = NARROW[n];
-  if (isInlineFloat(code)) out.fill(inlineFloat16(code));
-  else if (isInlineInteger(code)) out.fill(inlineInteger(code) & 0xffff);
-  else {
-    fetch32(w, i, n);
-    const shift = (i.opSel >>> n & 1) * 16;
-    for (let lane = 0; lane < LANES; lane++) out[lane] = out[lane] >>> shift & 0xffff;
-  }
+  fetch32(w, i, n);
+  selectHalf(i, n);
 }
 
-/** Source `n` as f16 bits: absolute value, then negation. */
+function selectHalf(i: Instruction, n: number): void {
+  const out = NARROW[n];
+  const shift = (i.opSel >>> n & 1) * 16;
+  for (let lane = 0; lane < LANES; lane++) out[lane] = out[lane] >>> shift & 0xffff;
+}
+
+/** Source `n` as f16 bits: absolute value, then negation. An inline float is the f16 number with a zero above it. */
 export function fetchF16(w: Wave, i: Instruction, n: number): void {
-  fetch16(w, i, n);
+  const code = sourceCode(i, n);
+  fetch32(w, i, n, isInlineFloat(code) ? inlineFloat16(code) : undefined);
+  selectHalf(i, n);
   modify(i, n, NARROW[n], 0x8000);
 }
 

@@ -1,0 +1,129 @@
+/**
+ * Single instructions on which the fuzzers found one side wrong, each with the result that the cited source gives. Both sides must give it: the
+ * recompiled code on the device, and the interpreter.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { deviceTest } from "../support/vulkan.ts";
+import { Random } from "../support/random.ts";
+import { runSide } from "./batch.ts";
+import { exact, isNan32 } from "./compare.ts";
+import { int, opcodeOf, sdwa, type SdwaFields, v, vop3 } from "./encode.ts";
+import { type BatchSettings, buildBatch, type Instance } from "./frame.ts";
+import { SideMaker } from "./sides.ts";
+
+/** An instruction that writes v32 from v8.. of each thread. */
+interface Case {
+  words: number[];
+  /** Values of v8, v9, ... by thread. */
+  inputs: number[][];
+  /** v32 by thread; NaN stands for any f32 NaN. */
+  expected: number[];
+  floatMode?: number;
+}
+
+const PLAIN: SdwaFields = {
+  select: [6, 6],
+  neg: 0,
+  abs: 0,
+  dstSelect: 6,
+  dstUnused: 0,
+  clamp: false,
+  omod: 0,
+  sdst: -1,
+};
+
+function check(name: string, cases: readonly Case[]): void {
+  deviceTest(name, (device) => {
+    using sides = new SideMaker(device);
+    for (const { words, inputs, expected, floatMode = 0xc0 } of cases) {
+      const instance: Instance = {
+        name,
+        form: "",
+        before: (code) => code.vop("v_mov_b32", v(32), int(0)),
+        words: [words],
+        checks: [{ sources: [{ kind: "vector", register: 32 }], compare: exact }],
+        lanes: false,
+      };
+      const settings: BatchSettings = {
+        target: "gfx1013",
+        waveSize: 64,
+        groups: 1,
+        floatMode,
+        ieee: false,
+        dx10Clamp: false,
+        ldsBytes: 0,
+      };
+      const batch = buildBatch([instance], settings, new Random(1));
+      const data = new Uint32Array(batch.program.memory[1].contents[0].data.buffer as ArrayBuffer);
+      inputs.forEach((values, thread) => data.set(values, thread * 24));
+      const { device: executor, reference, allocator } = sides.take("gfx1013");
+      for (const [side, which] of [[executor, "recompiled"], [reference, "interpreted"]] as const) {
+        const output = runSide(batch, side, allocator);
+        assert(output instanceof Uint32Array, String(output));
+        inputs.forEach((values, thread) => {
+          const bits = output[thread * batch.stride];
+          const text = `${words.map((word) => word.toString(16))} of ${values.map((x) => x.toString(16))}, ${which}`;
+          if (Number.isNaN(expected[thread])) assert(isNan32(bits), `${text}: ${bits.toString(16)} is no NaN`);
+          else assertEquals(bits.toString(16), expected[thread].toString(16), text);
+        });
+      }
+    }
+  });
+}
+
+const INPUTS = [0x7f800000, 0xff800000, 0x7fc00000, 0x80000000, 0x00000000, 0xbf800000, 0x3f800000];
+const MINUS_ZERO = 0x80000000, ONE = 0x3f800000;
+const f32 = (name: string, src: number[], expected: number[], floatMode: number): Case => ({
+  words: vop3(opcodeOf(name), { dst: v(32), src }),
+  inputs: INPUTS.map((input) => [input, ONE]),
+  expected,
+  floatMode,
+});
+
+check(
+  "a constant zero keeps the infinities, NaNs and signed zeros that it meets (IEEE 754; llvmpipe folds x * 0 and x + 0)",
+  [0xc0, 0xf0].flatMap((mode) => [
+    f32("v_mul_f32", [v(8), int(0)], [NaN, NaN, NaN, MINUS_ZERO, 0, MINUS_ZERO, 0], mode),
+    f32("v_mul_f32", [int(0), v(8)], [NaN, NaN, NaN, MINUS_ZERO, 0, MINUS_ZERO, 0], mode),
+    f32("v_add_f32", [v(8), int(0)], [0x7f800000, 0xff800000, NaN, 0, 0, 0xbf800000, ONE], mode),
+    f32("v_fma_f32", [v(8), int(0), v(9)], [NaN, NaN, NaN, ONE, ONE, ONE, ONE], mode),
+    f32("v_fma_f32", [v(8), v(9), int(0)], [0x7f800000, 0xff800000, NaN, 0, 0, 0xbf800000, ONE], mode),
+  ]),
+);
+
+const half = (name: string, src: number[], opSel: number, inputs: number[][], expected: number[]): Case => ({
+  words: vop3(opcodeOf(name), { dst: v(32), src, opSel }),
+  inputs,
+  expected,
+});
+
+check("an inline float in a 16-bit integer operation is the f32 number, of which op_sel takes a half (LLVM)", [
+  half("v_add_nc_u16", [v(8), 240], 0, [[5]], [5]),
+  half("v_add_nc_u16", [v(8), 240], 2, [[5]], [0x3f05]),
+  half("v_max_u16", [v(8), 248], 0, [[5]], [0xf983]),
+]);
+
+check("an inline integer in a 16-bit operation is sign-extended to 32 bits, of which op_sel takes a half (LLVM)", [
+  half("v_add_nc_u16", [v(8), int(-16)], 2, [[5]], [4]),
+  half("v_add_nc_u16", [v(8), int(46)], 2, [[5]], [5]),
+  half("v_fma_f16", [v(8), 242, 240], 4, [[0x4000]], [0x4000]),
+]);
+
+check("SDWA takes its part of an inline constant too, in 16-bit operations as in others (AMD RDNA2 ISA, SDWA)", [
+  {
+    words: sdwa(opcodeOf("v_add_f16"), v(32), v(8), 242, { ...PLAIN, select: [4, 1] }),
+    inputs: [[0x3c00]],
+    expected: [0x3c00],
+  },
+]);
+
+check(
+  "an output modifier makes zeros positive; what halving makes denormal becomes a zero of its sign (AMD, rocjitsu)",
+  [
+    {
+      words: vop3(opcodeOf("v_mul_f32"), { dst: v(32), src: [v(8), 242], omod: 3 }),
+      inputs: [[0x80000000], [0x80400000], [0x80800000], [0x80ffffff], [0x00ffffff], [0x81000000]],
+      expected: [0, 0, 0x80000000, 0x80000000, 0, 0x80800000],
+    },
+  ],
+);
