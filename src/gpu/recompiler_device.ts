@@ -15,6 +15,7 @@ export function recompilerDevice(capabilities: DeviceCapabilities, behaviour: Fl
     keepsDenormals32: behaviour.keepsDenormals32,
     flushesDenormals32: behaviour.flushesDenormals32,
     fusesFma32: behaviour.fusesFma32,
+    ...behaviour.wide,
     int8: features.includes("shaderInt8"),
     int16: features.includes("shaderInt16"),
     float16: features.includes("shaderFloat16"),

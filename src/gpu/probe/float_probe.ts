@@ -3,6 +3,7 @@ import { CommandQueue } from "../command_queue.ts";
 import type { GpuDevice } from "../device.ts";
 import { createComputePipeline, createPipelineLayout, destroyPipeline, destroyPipelineLayout } from "../pipelines.ts";
 import { floatProbeModule } from "./float_probe_module.ts";
+import { probeWideBehaviour, type WideBehaviour } from "./wide_probe.ts";
 
 /** How a device computes f32 where no execution mode says so: facts that no Vulkan property tells. */
 export interface FloatBehaviour {
@@ -16,6 +17,8 @@ export interface FloatBehaviour {
    * go on flushing them: what is probed here holds for modules that declare no mode.)
    */
   readonly flushesDenormals32: boolean;
+  /** The same of f16 and f64. */
+  readonly wide?: WideBehaviour;
 }
 
 /** A case: operands, and which of the results it judges. */
@@ -64,7 +67,8 @@ export function probeFloatBehaviour(device: GpuDevice): FloatBehaviour {
     queue.pushConstants(layout, 16);
     queue.dispatch(1, 1, 1);
     queue.wait(queue.submit());
-    return judge(new Uint32Array(memory.buffer, resultsAt, cases.length * resultWords).slice());
+    const judged = judge(new Uint32Array(memory.buffer, resultsAt, cases.length * resultWords).slice());
+    return { ...judged, wide: probeWideBehaviour(device) };
   } finally {
     queue.destroy();
     destroyPipeline(device, pipeline);
