@@ -123,8 +123,6 @@ class Validator {
     if (type === Type.Void || type >= Type.V2) this.fail(i, "constant of this type");
     if (type === Type.Bool && this.ir.a[i] >>> 1 !== 0) this.fail(i, "Bool constant that is neither 0 nor 1");
     this.scopeOf[i] = 0;
-    // Constants may stand anywhere, except between a construct and its phis.
-    this.phiPlace = null;
   }
 
   private operation(i: number): void {

@@ -13,6 +13,11 @@ export function deadCode(ir: Ir): Ir {
   return new Sweep(ir, markLive(ir)).run();
 }
 
+/** The same program with its constants in front, so that phis stand right behind their constructs. */
+export function constantsFirst(ir: Ir): Ir {
+  return new Sweep(ir, new Uint8Array(ir.length).fill(1)).run();
+}
+
 /** One byte per operation: whether it stays. */
 function markLive(ir: Ir): Uint8Array {
   const live = new Uint8Array(ir.length);
@@ -25,12 +30,13 @@ function markLive(ir: Ir): Uint8Array {
     work.push(id);
   };
   const open: number[] = [0];
+  let closed = 0;
   for (let i = 1; i < ir.length; i++) {
     const op = ir.op[i];
     around[i] = open[open.length - 1];
     // EndIf and EndLoop belong to what they close, and the phis behind them too.
-    if (op === Op.EndIf || op === Op.EndLoop) open.pop();
-    else if (op === Op.Phi || op === Op.BreakPhi) around[i] = around[i - 1];
+    if (op === Op.EndIf || op === Op.EndLoop) closed = open.pop()!;
+    else if (op === Op.Phi || op === Op.BreakPhi) around[i] = closed;
     else if (op === Op.If || op === Op.Loop) open.push(i);
     if (OPS[op].effect || op === Op.Loop || op === Op.Break || op === Op.Continue || op === Op.End) mark(i);
   }

@@ -1,5 +1,6 @@
 import { Ir } from "../ir/ir.ts";
 import { IfKind, Op, OPS, Type } from "../ir/ops.ts";
+import { constantsFirst } from "./dead_code.ts";
 import { Folder, IS_VALUE } from "./simplify/folder.ts";
 import { behindAliases, type PhiScan, scanPhis } from "./simplify/phi_scan.ts";
 
@@ -10,7 +11,10 @@ import { behindAliases, type PhiScan, scanPhis } from "./simplify/phi_scan.ts";
  * @returns a new program; the given one is not changed. Values that nobody uses any more are left to `deadCode`.
  */
 export function simplify(ir: Ir): Ir {
-  return new Simplifier(ir).run();
+  const scan = scanPhis(ir);
+  if (!scan.ragged) return new Simplifier(ir, scan).run();
+  const tidy = constantsFirst(ir);
+  return new Simplifier(tidy, scanPhis(tidy)).run();
 }
 
 interface IfFrame {
@@ -51,17 +55,15 @@ class Simplifier {
   private readonly out: Ir;
   private readonly f: Folder;
   private readonly to: Int32Array;
-  private readonly scan: PhiScan;
   private readonly frames: (IfFrame | LoopFrame)[] = [];
   private ended = false;
 
-  constructor(private readonly ir: Ir) {
+  constructor(private readonly ir: Ir, private readonly scan: PhiScan) {
     this.out = new Ir(ir.length + 16);
     this.out.constB(true);
     this.out.constB(false);
     this.f = new Folder(this.out, ir.length + 16);
     this.to = new Int32Array(ir.length);
-    this.scan = scanPhis(ir);
   }
 
   run(): Ir {

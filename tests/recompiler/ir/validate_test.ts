@@ -101,12 +101,6 @@ const broken: [string, (parts: Parts) => void][] = [
     ir.append(Op.Phi, Type.U32, lane, inside);
   }],
   ["phi in a wrong place", ({ ir, lane }) => ir.append(Op.Phi, Type.U32, lane, lane)],
-  ["phi in a wrong place", ({ ir, lane, test }) => {
-    ir.emit(Op.If, test, IfKind.Lane);
-    ir.emit(Op.EndIf);
-    ir.constU(77);
-    ir.append(Op.Phi, Type.U32, lane, lane);
-  }],
   ["another type than the phi", ({ ir, lane, test }) => {
     ir.emit(Op.If, test, IfKind.Lane);
     ir.emit(Op.EndIf);

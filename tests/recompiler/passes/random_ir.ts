@@ -185,6 +185,7 @@ class Generator {
       throw new Unreachable();
     }
     if (!thenFalls || !elseFalls) return;
+    this.strayConstant();
     const phis: [number, Type][] = [];
     for (let k = random.below(4); k > 0; k--) {
       const type = random.pick([Type.U32, Type.F32, Type.Bool]);
@@ -199,6 +200,7 @@ class Generator {
     const initial = types.map((type) => this.pick(scope, type));
     const trips = 1 + random.below(4);
     ir.emit(Op.Loop);
+    this.strayConstant();
     this.depth++;
     const inner = new Scope(scope);
     const counter = ir.append(Op.LoopPhi, Type.U32, ir.constU(0));
@@ -221,10 +223,16 @@ class Generator {
         : ir.append(Op.ContPhi, ir.type[phi] as Type, ir.pooled(values), values.length);
     });
     ir.emit(Op.EndLoop);
+    this.strayConstant();
     types.forEach((type, k) => {
       const values = state.breaks.map((edge) => edge[k + 1]);
       scope.add(ir.append(Op.BreakPhi, type, ir.pooled(values), values.length), type, false);
     });
+  }
+
+  /** Constants may stand anywhere, also where phis are expected. */
+  private strayConstant(): void {
+    if (this.random.chance(0.2)) this.ir.constU(this.random.u32());
   }
 
   private leave(scope: Scope, loop: LoopState, isBreak: boolean): void {

@@ -4,6 +4,8 @@ import { Op, Type } from "../../ir/ops.ts";
 
 /** Result of {@linkcode scanPhis}; arrays are indexed by operation. */
 export interface PhiScan {
+  /** Whether a constant stands between a construct and one of its phis. */
+  ragged: boolean;
   /** If -> its EndIf, Loop -> its EndLoop. */
   readonly end: Int32Array;
   /** If -> its Else, or 0; Loop -> its LoopCont; Break and Continue -> their number among those of the loop. */
@@ -19,6 +21,7 @@ export interface PhiScan {
 /** Scans the structure and the phis. */
 export function scanPhis(ir: Ir): PhiScan {
   const scan: PhiScan = {
+    ragged: false,
     end: new Int32Array(ir.length),
     middle: new Int32Array(ir.length),
     leaves: new Uint8Array(ir.length),
@@ -90,6 +93,7 @@ function scanStructure(ir: Ir, scan: PhiScan, phis: number[]): Int32Array {
       case Op.ContPhi:
       case Op.BreakPhi:
         phis.push(i);
+        if (ir.op[i - 1] === Op.Const || ir.op[i - 1] === Op.Nop) scan.ragged = true;
         break;
     }
     scopeOf[i] = scope;
