@@ -51,7 +51,13 @@ export function writeDouble(l: Lifter, i: Instruction, value: number): void {
   // As for f32: only where denormal results are flushed, and not in IEEE mode; zeros become positive first.
   if (i.omod !== 0 && !modes.keepsResults16 && !l.request.ieee) {
     const factor = constantDouble(l, [0, 0x40000000, 0x40100000, 0x3fe00000][i.omod]);
-    result = flushed(ir.emit(Op.FMul64, ir.emit(Op.FAdd64, result, constantDouble(l, 0)), factor));
+    const positive = ir.emit(Op.FAdd64, result, constantDouble(l, 0));
+    result = flushed(ir.emit(Op.FMul64, positive, factor));
+    if (i.omod === 3) {
+      const high = toPair(l, positive)[1];
+      const small = ir.emit(Op.ULt, ir.emit(Op.And, high, l.u(~SIGN)), l.u(0x200000));
+      result = l.select(small, fromPair(l, [l.u(0), ir.emit(Op.And, high, l.u(SIGN))]), result);
+    }
   }
   if (i.flags & Flag.Clamp) {
     const clamped = ir.emit(Op.FMin64, ir.emit(Op.FMax64, result, constantDouble(l, 0)), constantDouble(l, 0x3ff00000));

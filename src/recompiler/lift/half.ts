@@ -102,7 +102,12 @@ export function halfResult(l: Lifter, i: Instruction, bits: number): number {
   // As for f32: only where denormal results are flushed, and not in IEEE mode; zeros become positive first.
   if (i.omod !== 0 && !modes.keepsResults16 && !l.request.ieee) {
     const factor = l.u([0, 0x4000, 0x4400, 0x3800][i.omod]);
-    result = flushHalf(l, ir.emit(Op.HMul, ir.emit(Op.HAdd, result, l.u(0), 1), factor, 1));
+    const positive = ir.emit(Op.HAdd, result, l.u(0), 1);
+    result = flushHalf(l, ir.emit(Op.HMul, positive, factor, 1));
+    if (i.omod === 3) {
+      const small = ir.emit(Op.ULt, ir.emit(Op.And, positive, l.u(0x7fff)), l.u(0x800));
+      result = l.select(small, ir.emit(Op.And, positive, l.u(0x8000)), result);
+    }
   }
   return i.flags & Flag.Clamp ? clampHalf(l, result) : result;
 }

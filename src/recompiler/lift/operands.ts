@@ -93,7 +93,14 @@ export function writeFloat(l: Lifter, i: Instruction, id: number): void {
   // a number that halving makes denormal becomes a zero of its sign (measured by AMD on gfx1010, gfx1030: ROCm/rocm-systems, output_modifier.h).
   if (i.omod !== 0 && l.modes.flushesResults32 && !l.request.ieee) {
     const factor = ir.constF([0, 0x40000000, 0x40800000, 0x3f000000][i.omod]);
-    result = l.modes.result(ir.emit(Op.FMul, ir.emit(Op.FAdd, result, ir.constF(0)), factor));
+    const positive = ir.emit(Op.FAdd, result, ir.constF(0));
+    result = l.modes.result(ir.emit(Op.FMul, positive, factor));
+    if (i.omod === 3) {
+      // Before any rounding: the largest number below 2^-125 does not become 2^-126.
+      const bits = l.asU(positive);
+      const small = ir.emit(Op.ULt, ir.emit(Op.And, bits, l.u(0x7fffffff)), l.u(0x1000000));
+      result = l.select(small, l.asF(ir.emit(Op.And, bits, l.u(0x80000000))), result);
+    }
   }
   if (i.flags & Flag.Clamp) result = clampFloat(l, result);
   writeVector(l, i, result);
