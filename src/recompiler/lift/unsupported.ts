@@ -10,6 +10,7 @@ const CLOCK = "the time is not part of what a program's results may depend on he
 const SCRATCH = "scratch memory is not implemented";
 const GRAPHICS = "it belongs to graphics stages, this is a compute program";
 const SRC2 = "it combines two LDS words as one operation, which no document of gfx10 describes";
+const DOT2 = "how the sums of this dot product are rounded, and whether denormals count, is not documented for gfx10";
 const GWS = "global wave sync reaches across workgroups";
 
 /** Reasons by mnemonic; a name that ends in `*` stands for all that begin so. */
@@ -27,6 +28,9 @@ const REASONS: Readonly<Record<string, string>> = {
   s_sendmsghalt: "a message to the hardware outside of the wave",
   s_setkill: "it ends the wave from outside of its program",
   s_sethalt: "it halts the wave until the host resumes it",
+  v_dot2_f32_f16: DOT2,
+  v_dot2c_f32_f16: DOT2,
+  v_trig_preop_f64: "1201 bits of 2 / pi",
   "v_interp_*": GRAPHICS,
   exp: GRAPHICS,
 };

@@ -180,10 +180,6 @@ function defineDots(define: Define): void {
     const a = intSource(l, i, 0), b = intSource(l, i, 1);
     l.setVector(i.dst, dot(l, a, b, l.asU(l.source(i.dst)), 8, true, false));
   });
-  // Three roundings or one, and denormals kept or not: AMD's documents do not say.
-  for (const name of ["v_dot2_f32_f16", "v_dot2c_f32_f16"]) {
-    define(name, () => refuse("how the sums of this dot product are rounded is not documented"));
-  }
 }
 
 function intBits(l: Lifter, i: Instruction, n: number): number {

@@ -5,7 +5,6 @@ import type { Lifter, Pair } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import { constantDouble, doubleSource, fromPair, toPair, writeDouble } from "./double.ts";
 import { floatSource, intSource, writeFloat, writeInt } from "./operands.ts";
-import { refuse } from "./refusal.ts";
 
 /** Adds the handlers of this class. */
 export function defineDouble(define: Define): void {
@@ -33,7 +32,6 @@ export function defineDouble(define: Define): void {
   define("v_frexp_exp_i32_f64", (l, i) => writeInt(l, i, exponentOf(l, toPair(l, doubleSource(l, i, 0)))));
   define("v_frexp_mant_f64", (l, i) => writeDouble(l, i, mantissaOf(l, toPair(l, doubleSource(l, i, 0)))));
   defineConversions(define);
-  define("v_trig_preop_f64", () => refuse("v_trig_preop_f64 (1201 bits of 2 / pi) is not implemented"));
 }
 
 type Compute = (l: Lifter, a: number, b: number, c: number) => number;
