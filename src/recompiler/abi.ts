@@ -48,18 +48,14 @@ export const WindowEntry = {
 /** Access bits. */
 export const Access = { Read: 1, Write: 2, Execute: 4 } as const;
 
-/** Offsets in the fault record; 32 bytes. */
+/** Offsets in the fault record; 16 bytes. `readFaultRecord` of fault_record.ts reads it. */
 export const FaultRecord = {
   /** u32: 0 none, 1 recorded (set by compare-exchange, so that the first fault wins). */
   State: 0,
-  /** u32: {@linkcode FaultReason}. */
-  Reason: 4,
+  /** u32: which access of the program, see `accessInfo` of fault_record.ts. */
+  Info: 4,
   /** u64: guest address. */
   Address: 8,
-  /** u32: bytes of the access. */
-  Bytes: 16,
-  /** u32: byte offset of the instruction from the start of its program. */
-  Pc: 20,
 } as const;
 
 /** Why an access failed. */

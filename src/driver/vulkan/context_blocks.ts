@@ -1,4 +1,5 @@
-import { Context, FaultReason, FaultRecord, WindowEntry } from "../../recompiler/abi.ts";
+import { Context, FaultReason, WindowEntry } from "../../recompiler/abi.ts";
+import { readFaultRecord } from "../../recompiler/fault_record.ts";
 import type { WindowTableEntry } from "../../guest/memory/window.ts";
 import { HostBuffer } from "../../gpu/buffer.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
@@ -67,15 +68,11 @@ export class ContextBlocks {
   /** The fault that a block's dispatch recorded since the last call, if there was one. */
   takeFault(index: number): RecordedFault | null {
     const view = this.#view, at = index * this.#stride + Context.Fault;
-    if (view.getUint32(at + FaultRecord.State, true) === 0) return null;
-    const reason = REASONS.get(view.getUint32(at + FaultRecord.Reason, true));
-    if (reason === undefined) throw new Error("a program wrote a fault record of an unknown kind");
-    const fault: RecordedFault = {
-      reason,
-      address: view.getBigUint64(at + FaultRecord.Address, true),
-      bytes: view.getUint32(at + FaultRecord.Bytes, true),
-      pc: view.getUint32(at + FaultRecord.Pc, true),
-    };
+    const record = readFaultRecord(view, index * this.#stride);
+    if (record === null) return null;
+    const reason = REASONS.get(record.reason);
+    if (reason === undefined) throw new Error("the fault record on the device is damaged");
+    const fault: RecordedFault = { reason, address: record.address, bytes: record.bytes, pc: record.pc };
     for (let i = 0; i < Context.WindowCount; i += 4) view.setUint32(at + i, 0, true);
     return fault;
   }

@@ -1,10 +1,11 @@
 import { AtomicKind, hasTwoOperands, MemoryWidth, Op } from "../ir/ops.ts";
 import { Capability, Code, Scope, Semantics } from "./codes.ts";
+import { accessInfo, MAX_ACCESS_PC } from "../fault_record.ts";
 import { accessOf } from "./addresses.ts";
 import { wantsFloat } from "./arithmetic.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
-import { accessInfo, LDS_ACCESS, MAX_ACCESS_PC } from "./faults.ts";
+import { LDS_ACCESS } from "./faults.ts";
 import { isDirectAtomic, isFloatAtomic } from "./runtime/atomic.ts";
 import {
   ldsAtomicFunction,

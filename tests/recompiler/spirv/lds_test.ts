@@ -149,7 +149,7 @@ deviceTest("LDS accesses that are in range by construction need no function and 
   for (let at = 5; at < artifact.spirv.length; at += artifact.spirv[at] >>> 16) {
     if ((artifact.spirv[at] & 0xffff) === 54) functions.push(at);
   }
-  assertEquals(functions.length, 3, "the program, and the two functions that record faults of guest memory");
+  assertEquals(functions.length, 2, "the program, and the function that records faults of guest memory");
   assertEquals(artifact.sharedBytes, LDS_BYTES);
   rig.destroy();
 });

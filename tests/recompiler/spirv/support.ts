@@ -12,7 +12,8 @@ import {
 } from "../../../src/gpu/pipelines.ts";
 import { probeFloatBehaviour } from "../../../src/gpu/probe/float_probe.ts";
 import { recompilerDevice } from "../../../src/gpu/recompiler_device.ts";
-import { Access, Context, FaultRecord, Push, WindowEntry } from "../../../src/recompiler/abi.ts";
+import { Access, Context, Push, WindowEntry } from "../../../src/recompiler/abi.ts";
+import { readFaultRecord } from "../../../src/recompiler/fault_record.ts";
 import { dumpIr } from "../../../src/recompiler/ir/dump.ts";
 import type { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { validateIr } from "../../../src/recompiler/ir/validate.ts";
@@ -218,14 +219,10 @@ export class Rig {
 }
 
 function readFault(view: DataView): Fault | undefined {
-  const at = (offset: number) => Context.Fault + offset;
-  if (view.getUint32(at(FaultRecord.State), true) === 0) return undefined;
-  return {
-    reason: view.getUint32(at(FaultRecord.Reason), true),
-    address: view.getBigUint64(at(FaultRecord.Address), true),
-    bytes: view.getUint32(at(FaultRecord.Bytes), true),
-    pc: view.getUint32(at(FaultRecord.Pc), true),
-  };
+  const fault = readFaultRecord(view);
+  return fault === null
+    ? undefined
+    : { reason: fault.reason, address: fault.address, bytes: fault.bytes, pc: fault.pc };
 }
 
 /** Runs the same on the evaluator, all workgroups in order. */
