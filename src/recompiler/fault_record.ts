@@ -1,4 +1,4 @@
-import { type Access, Context, FaultReason, FaultRecord, WindowEntry } from "./abi.ts";
+import { Context, FaultReason, FaultRecord, WindowEntry } from "./abi.ts";
 
 /**
  * The fault record that modules write (abi.ts), and what it says. A module only notes which access failed; why it failed is found out here, from the window
@@ -12,7 +12,7 @@ export interface Fault {
   /** Guest address, or LDS address in bytes. */
   readonly address: bigint;
   readonly bytes: number;
-  /** Bits of {@linkcode Access} that it needs; 0 for an LDS access. */
+  /** Access bits that it needs; 0 for an LDS access. */
   readonly access: number;
   /** Byte offset of the instruction in its program. */
   readonly pc: number;
@@ -20,7 +20,7 @@ export interface Fault {
 
 /**
  * What a module notes of an access beside its address, in one word that is never 0:
- * bits 0..4 bytes, 5..6 {@linkcode Access} bits (none: an LDS access), 7..9 the address bits that must be zero, 10..31 the pc in dwords.
+ * bits 0..4 bytes, 5..6 Access bits (none: an LDS access), 7..9 the address bits that must be zero, 10..31 the pc in dwords.
  *
  * @param alignment what the module demands that the address is a multiple of: 1, 2, 4 or 8.
  */
