@@ -40,7 +40,7 @@ function sumOrProduct(opcode: number, name: HalfOperation): Handler {
       e.exact.push(pair);
       return keepPair(e, i, pair);
     }
-    e.ids[i] = body.call(halfFunction(e.functions, name, ir.c[i] === 2), T.U32, [
+    e.ids[i] = body.call(halfFunction(e.functions, name), T.U32, [
       operand(e, ir.a[i]),
       operand(e, ir.b[i]),
     ]);
@@ -54,7 +54,7 @@ function fma(e: Emitter, i: number): void {
     return keepPair(e, i, body.glsl(Glsl.Fma, T.F16x2, values.map((value) => asPair(e, value))));
   }
   e.ids[i] = body.call(
-    halfFunction(e.functions, "fma", ir.d[i] === 2),
+    halfFunction(e.functions, "fma"),
     T.U32,
     values.map((value) => operand(e, value)),
   );

@@ -38,6 +38,7 @@ export const T = {
   U64x2: 14,
   F16: 15,
   F16x2: 16,
+  Bool2: 17,
 } as const;
 /** One of the values of {@linkcode T}; the first nine are those of the IR's `Type`. */
 export type T = typeof T[keyof typeof T];
@@ -57,8 +58,9 @@ const VECTORS: readonly (readonly [T, number] | undefined)[] = [
   [T.U64, 2],
   ,
   [T.F16, 2],
+  [T.Bool, 2],
 ];
-const TYPE_COUNT = 17;
+const TYPE_COUNT = 18;
 
 /**
  * A SPIR-V module under construction: its sections in the order that the specification demands ("Logical layout of a module"), types and

@@ -1,5 +1,5 @@
 import type { Body } from "../body.ts";
-import { Code, Decoration } from "../codes.ts";
+import { Code, Decoration, Glsl } from "../codes.ts";
 import { T } from "../module.ts";
 import { fromHalf, toHalf } from "./float.ts";
 import type { RuntimeFunctions } from "./functions.ts";
@@ -14,7 +14,7 @@ type Compute = (body: Body, operands: readonly number[]) => number;
 
 const add: Compute = (body, [a, b]) => exactly(body, Code.FAdd, a, b);
 const multiply: Compute = (body, [a, b]) => exactly(body, Code.FMul, a, b);
-const fused: Compute = (body, [a, b, c]) => writeOddSum(body, T.F32, exactly(body, Code.FMul, a, b), c);
+const fused: Compute = (body, [a, b, c]) => writeOddSum(body, T.F32x2, exactly(body, Code.FMul, a, b), c);
 
 const OPERATIONS = { add: [add, 2], multiply: [multiply, 2], fma: [fused, 3] } as const;
 
@@ -22,27 +22,31 @@ const OPERATIONS = { add: [add, 2], multiply: [multiply, 2], fma: [fused, 3] } a
 export type HalfOperation = keyof typeof OPERATIONS;
 
 function exactly(body: Body, opcode: number, a: number, b: number): number {
-  const id = body.op2(opcode, T.F32, a, b);
+  const id = body.op2(opcode, T.F32x2, a, b);
   body.module.decorate(id, Decoration.NoContraction);
   return id;
 }
 
-/** The function for the low halves of U32 operands (the result's upper half is 0), or for both halves. */
-export function halfFunction(functions: RuntimeFunctions, operation: HalfOperation, both: boolean): number {
+/** The function for both halves of U32 operands. */
+export function halfFunction(functions: RuntimeFunctions, operation: HalfOperation): number {
   const [compute, count] = OPERATIONS[operation];
   const parameters: T[] = new Array(count).fill(T.U32);
-  return functions.get(`${operation} f16${both ? " x 2" : ""}`, T.U32, parameters, (body) => {
-    const { module } = body;
-    const half = (operands: readonly number[]) => {
-      const wide = operands.map((bits) => body.call(fromHalf(functions), T.F32, [bits]));
-      return body.call(toHalf(functions, false), T.U32, [compute(body, wide)]);
-    };
-    const low = half(body.parameters);
-    if (!both) return body.returnValue(low);
-    const upper = (bits: number) => body.op2(Code.ShiftRightLogical, T.U32, bits, module.u32(16));
-    const high = half(body.parameters.map(upper));
-    body.returnValue(
-      body.op2(Code.BitwiseOr, T.U32, low, body.op2(Code.ShiftLeftLogical, T.U32, high, module.u32(16))),
-    );
+  return functions.get(`${operation} f16`, T.U32, parameters, (body) => {
+    const operands = body.parameters.map((bits) => unpack(functions, body, bits));
+    body.returnValue(pack(functions, body, compute(body, operands)));
   });
+}
+
+function unpack(functions: RuntimeFunctions, body: Body, bits: number): number {
+  if (functions.device.exactHalfPack) return body.glsl1(Glsl.UnpackHalf2x16, T.F32x2, bits);
+  const high = body.op2(Code.ShiftRightLogical, T.U32, bits, body.module.u32(16));
+  const parts = [bits, high].map((half) => body.call(fromHalf(functions), T.F32, [half]));
+  return body.op2(Code.CompositeConstruct, T.F32x2, parts[0], parts[1]);
+}
+
+function pack(functions: RuntimeFunctions, body: Body, pair: number): number {
+  if (functions.device.exactHalfPack) return body.glsl1(Glsl.PackHalf2x16, T.U32, pair);
+  const [low, high] = [0, 1].map((k) => body.call(toHalf(functions, false), T.U32, [body.extract(T.F32, pair, k)]));
+  const shifted = body.op2(Code.ShiftLeftLogical, T.U32, high, body.module.u32(16));
+  return body.op2(Code.BitwiseOr, T.U32, low, shifted);
 }

@@ -9,17 +9,39 @@ import type { RuntimeFunctions } from "./functions.ts";
  * 57(4), 2008).
  */
 
-/** Writes a + b, rounded to odd. Neither the sum nor what it loses may overflow or be denormal; an infinite sum stays. */
-export function writeOddSum(body: Body, type: typeof T.F32 | typeof T.F64, a: number, b: number): number {
+/** Types and constants of a format. */
+interface OddFormat {
+  readonly float: T;
+  readonly bits: T;
+  readonly bool: T;
+  /** Ids of float 0 and of the bits 0, 1, -1. */
+  readonly constants: readonly [zero: number, none: number, one: number, minusOne: number];
+}
+
+/** f32, f64, or two f32. */
+function formatOf(body: Body, type: T): OddFormat {
   const { module } = body;
-  const bitsType = type === T.F64 ? T.U64 : T.U32;
-  const one = type === T.F64 ? module.u64(1) : module.u32(1);
-  const minusOne = type === T.F64 ? module.constant64(T.U64, 0xffffffff, 0xffffffff) : module.u32(0xffffffff);
-  const zeroBits = type === T.F64 ? module.u64(0) : module.u32(0);
-  const zero = type === T.F64 ? module.constant64(T.F64, 0, 0) : module.constant(T.F32, 0);
+  if (type === T.F64) {
+    const minusOne = module.constant64(T.U64, 0xffffffff, 0xffffffff);
+    const constants = [module.constant64(T.F64, 0, 0), module.u64(0), module.u64(1), minusOne] as const;
+    return { float: type, bits: T.U64, bool: T.Bool, constants };
+  }
+  const constants = [module.constant(T.F32, 0), module.u32(0), module.u32(1), module.u32(0xffffffff)] as const;
+  if (type === T.F32) return { float: type, bits: T.U32, bool: T.Bool, constants };
+  const twice = (id: number, k: number) => body.op2(Code.CompositeConstruct, k === 0 ? T.F32x2 : T.V2, id, id);
+  const [zero, none, one, minusOne] = constants.map(twice);
+  return { float: type, bits: T.V2, bool: T.Bool2, constants: [zero, none, one, minusOne] };
+}
+
+/**
+ * Writes a + b, rounded to odd, for f32, f64 or pairs of f32. Neither the sum nor what it loses may overflow or be denormal; an infinite sum stays.
+ */
+export function writeOddSum(body: Body, type: T, a: number, b: number): number {
+  const { module } = body;
+  const { float, bits: word, bool, constants: [zero, none, one, minusOne] } = formatOf(body, type);
   const exact: number[] = [];
   const arithmetic = (opcode: number, x: number, y: number) => {
-    const id = body.op2(opcode, type, x, y);
+    const id = body.op2(opcode, float, x, y);
     exact.push(id);
     return id;
   };
@@ -28,16 +50,16 @@ export function writeOddSum(body: Body, type: typeof T.F32 | typeof T.F64, a: nu
   const part = arithmetic(Code.FSub, sum, a);
   const rest = arithmetic(Code.FSub, sum, part);
   const lost = arithmetic(Code.FAdd, arithmetic(Code.FSub, a, rest), arithmetic(Code.FSub, b, part));
-  const above = body.op2(Code.FOrdLessThan, T.Bool, zero, lost);
-  const inexact = body.op2(Code.LogicalOr, T.Bool, above, body.op2(Code.FOrdLessThan, T.Bool, lost, zero));
-  const bits = body.op1(Code.Bitcast, bitsType, sum);
-  const even = body.op2(Code.IEqual, T.Bool, body.op2(Code.BitwiseAnd, bitsType, bits, one), zeroBits);
+  const above = body.op2(Code.FOrdLessThan, bool, zero, lost);
+  const inexact = body.op2(Code.LogicalOr, bool, above, body.op2(Code.FOrdLessThan, bool, lost, zero));
+  const bits = body.op1(Code.Bitcast, word, sum);
+  const even = body.op2(Code.IEqual, bool, body.op2(Code.BitwiseAnd, word, bits, one), none);
   // Away from zero where the rest has the sum's sign.
-  const inward = body.op2(Code.LogicalNotEqual, T.Bool, above, body.op2(Code.FOrdLessThan, T.Bool, zero, sum));
-  const stepped = body.op2(Code.IAdd, bitsType, bits, body.select(bitsType, inward, minusOne, one));
-  const adjust = body.op2(Code.LogicalAnd, T.Bool, inexact, even);
+  const inward = body.op2(Code.LogicalNotEqual, bool, above, body.op2(Code.FOrdLessThan, bool, zero, sum));
+  const stepped = body.op2(Code.IAdd, word, bits, body.select(word, inward, minusOne, one));
+  const adjust = body.op2(Code.LogicalAnd, bool, inexact, even);
   module.decorateAll(exact, Decoration.NoContraction);
-  return body.op1(Code.Bitcast, type, body.select(bitsType, adjust, stepped, bits));
+  return body.op1(Code.Bitcast, float, body.select(word, adjust, stepped, bits));
 }
 
 /** a + b in f32, rounded to odd. */
