@@ -37,6 +37,12 @@ export class FloatFacts {
     return (this.flags[id] & NEVER_SIGNALLING) === 0;
   }
 
+  /** Says that an F32 value (a loop phi, whose later input is not known yet) is never denormal. */
+  declareNeverDenormal(id: number): void {
+    this.update(id);
+    this.flags[id] |= NEVER_DENORMAL;
+  }
+
   /** Values are looked at in stream order, so operands are known before their users (loop phis: nothing is assumed). */
   private update(upTo: number): void {
     if (upTo < this.known) return;
@@ -54,6 +60,33 @@ export class FloatFacts {
     this.known = upTo + 1;
   }
 
+  /**
+   * The F32 loop phis of a whole program that are never denormal: all are taken to be, as long as no input of one contradicts.
+   * @returns one byte per operation
+   */
+  static normalLoopPhis(ir: Ir): Uint8Array {
+    const normal = new Uint8Array(ir.length);
+    let candidates: number[] = [];
+    for (let i = 0; i < ir.length; i++) if (ir.op[i] === Op.LoopPhi && ir.type[i] === Type.F32) candidates.push(i);
+    // Each round may find contradictions that the last one caused; a chain of many is given up.
+    for (let round = 0; round < 8 && candidates.length > 0; round++) {
+      const facts = new FloatFacts(ir);
+      for (const phi of candidates) facts.declareNeverDenormal(phi);
+      const left = candidates.filter((phi) => !facts.mayBeDenormal(ir.a[phi]) && !facts.mayBeDenormal(ir.b[phi]));
+      if (left.length === candidates.length) {
+        for (const phi of left) normal[phi] = 1;
+        break;
+      }
+      candidates = left;
+    }
+    return normal;
+  }
+
+  /** Whether the value is a constant of at least 2^exponent in size. */
+  private isConstantFrom(id: number, exponent: number): boolean {
+    return this.ir.op[id] === Op.Const && ((this.ir.a[id] >>> 23) & 0xff) >= exponent + 127;
+  }
+
   private examine(id: number): void {
     const { ir, grids, flags } = this;
     const a = ir.a[id], b = ir.b[id], c = ir.c[id];
@@ -67,9 +100,15 @@ export class FloatFacts {
       case Op.FAdd:
       case Op.FSub:
         grid = Math.min(grids[a], grids[b]);
+        // Near such a constant all f32 numbers are multiples of 2^-125, so the sum is 0 or large; twice a normal number is normal.
+        if (this.isConstantFrom(a, -101) || this.isConstantFrom(b, -101)) flag |= NEVER_DENORMAL;
+        else if (a === b) flag |= flags[a] & NEVER_DENORMAL;
         break;
       case Op.FMul:
         grid = grids[a] + grids[b];
+        // A normal number times 1 or more stays normal.
+        if (this.isConstantFrom(a, 0)) flag |= flags[b] & NEVER_DENORMAL;
+        else if (this.isConstantFrom(b, 0)) flag |= flags[a] & NEVER_DENORMAL;
         break;
       case Op.FFma:
         grid = Math.min(grids[a] + grids[b], grids[c]);
@@ -91,6 +130,16 @@ export class FloatFacts {
       case Op.Phi:
         grid = Math.min(grids[a], grids[b]);
         flag = flags[a] & flags[b];
+        break;
+      case Op.ContPhi:
+      case Op.BreakPhi:
+        grid = MAX_GRID;
+        flag = NEVER_DENORMAL | NEVER_SIGNALLING;
+        for (let k = 0; k < b; k++) {
+          const input = ir.pool[a + k];
+          grid = Math.min(grid, grids[input]);
+          flag &= flags[input];
+        }
         break;
       case Op.FlushDenorm:
         grid = grids[a];

@@ -1,3 +1,4 @@
+import { FloatFacts } from "../ir/float_facts.ts";
 import { Ir } from "../ir/ir.ts";
 import { IfKind, Op, OPS, Type } from "../ir/ops.ts";
 import { constantsFirst } from "./dead_code.ts";
@@ -57,6 +58,8 @@ class Simplifier {
   private readonly to: Int32Array;
   private readonly frames: (IfFrame | LoopFrame)[] = [];
   private ended = false;
+  /** Loop phis that are never denormal, where that matters. */
+  private readonly normalPhis: Uint8Array;
 
   constructor(private readonly ir: Ir, private readonly scan: PhiScan) {
     this.out = new Ir(ir.length + 16);
@@ -64,6 +67,8 @@ class Simplifier {
     this.out.constB(false);
     this.f = new Folder(this.out, ir.length + 16);
     this.to = new Int32Array(ir.length);
+    const flushes = ir.op.subarray(0, ir.length).includes(Op.FlushDenorm);
+    this.normalPhis = flushes ? FloatFacts.normalLoopPhis(ir) : new Uint8Array(ir.length);
   }
 
   run(): Ir {
@@ -336,7 +341,10 @@ class Simplifier {
       const value = initial[phi - i - 1];
       if (value !== 0) frame.phis.set(phi, this.to[phi] = out.append(Op.LoopPhi, out.type[value] as Type, value));
     }
-    for (const [phi, made] of frame.phis) if (scan.retyped[phi] === 1) this.to[phi] = this.uncast(made);
+    for (const [phi, made] of frame.phis) {
+      if (this.normalPhis[phi] === 1 && scan.retyped[phi] === 0) f.floats.declareNeverDenormal(made);
+      if (scan.retyped[phi] === 1) this.to[phi] = this.uncast(made);
+    }
     return last;
   }
 
