@@ -1,13 +1,14 @@
 import { buildCfg, type Cfg, dumpCfg } from "./cfg/cfg.ts";
 import { dumpIr } from "./ir/dump.ts";
 import { lift, NeedsImageDescriptors } from "./lift/lift.ts";
+import { dropAbsentLanes } from "./passes/absent_lanes.ts";
 import { checkAddedBarriers } from "./passes/added_barriers.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
 import { resolveImageDescriptors } from "./passes/resources.ts";
 import { simplify } from "./passes/simplify.ts";
-import type { Artifact, RecompileRequest } from "./request.ts";
+import { type Artifact, lacksLanes, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute } from "./spirv/emit.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
@@ -35,12 +36,13 @@ export function recompile(request: RecompileRequest, observe?: PassObserver): Ar
   observe?.("lift", () => dumpIr(ir));
   ir = deadCode(simplify(ir));
   observe?.("simplify", () => dumpIr(ir));
-  const [x, y, z] = request.workgroupSize;
-  const threads = x * y * z;
-  const regions = chooseRegions(ir, ldsHazards(ir, threads));
+  const threads = threadsOf(request);
+  const lanes = Math.ceil(threads / request.waveSize) * request.waveSize;
+  const regions = chooseRegions(ir, ldsHazards(ir, lacksLanes(request) ? lanes : threads));
   ir = regions.ir;
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
   ir = deadCode(simplify(ir));
+  if (dropAbsentLanes(ir, request)) ir = deadCode(simplify(ir));
   observe?.("final", () => dumpIr(ir));
   const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
   const artifact = emitCompute(ir, request);

@@ -92,6 +92,16 @@ export interface RecompileRequest {
   imageDescriptors?: ReadonlyMap<number, Uint32Array>;
 }
 
+/** Threads of a workgroup. */
+export function threadsOf({ workgroupSize: [x, y, z] }: RecompileRequest): number {
+  return x * y * z;
+}
+
+/** Whether the last wave of a workgroup has fewer threads than lanes. */
+export function lacksLanes(request: RecompileRequest): boolean {
+  return threadsOf(request) % request.waveSize !== 0;
+}
+
 /** The result: a module and what the host must know to run it. */
 export interface Artifact {
   /** SPIR-V 1.5 for Vulkan 1.2+, entry point "main". */
@@ -100,7 +110,7 @@ export interface Artifact {
   laneMode: "laneless" | "spanned";
   /** Why that mode. */
   laneModeReason: string;
-  /** LocalSize of the module. */
+  /** LocalSize of the module: the workgroup's, or a row of whole waves where lanes look at each other and the last wave has lanes without threads. */
   workgroupSize: readonly [number, number, number];
   waveSize: 32 | 64;
   /** Bytes of workgroup memory. */

@@ -115,8 +115,12 @@ class Group {
     this.memory = options.memory ?? new EvalMemory();
     this.maxSteps = options.maxSteps ?? 5_000_000;
     const [x, y, z] = options.workgroupSize;
+    // A program that tells lanes from threads runs on whole waves.
+    const wholeWaves = asksForThread(ir);
     for (let first = 0; first < x * y * z; first += options.waveSize) {
-      this.waves.push(new Wave(this, first, Math.min(options.waveSize, x * y * z - first)));
+      this.waves.push(
+        new Wave(this, first, wholeWaves ? options.waveSize : Math.min(options.waveSize, x * y * z - first)),
+      );
     }
   }
 
@@ -185,7 +189,7 @@ class Wave {
         case Op.Loop:
           mask = yield* this.loop(i, mask);
           i = structure.end[i] + 1;
-          while (ir.op[i] === Op.BreakPhi) i++;
+          while (ir.op[i] === Op.BreakPhi || ir.op[i] === Op.Const) i++;
           break;
         case Op.Break:
         case Op.Continue: {
@@ -245,7 +249,9 @@ class Wave {
   private phis(i: number, op: number, mask: boolean[], source: (phi: number, lane: number) => number): number {
     const { ir } = this.group;
     const fresh: [number, number, LaneValue][] = [];
-    for (; i < ir.length && ir.op[i] === op; i++) {
+    for (; i < ir.length; i++) {
+      if (ir.op[i] === Op.Const || ir.op[i] === Op.Nop) continue;
+      if (ir.op[i] !== op) break;
       mask.forEach((on, lane) => {
         if (on) fresh.push([i, lane, this.get(source(i, lane), lane)]);
       });
@@ -367,8 +373,8 @@ class Wave {
       case InputKind.LaneId:
         return flat % waveSize;
       case InputKind.ThreadActive:
-        return threadLimit === undefined ||
-          local.every((id, axis) => workgroupId[axis] * workgroupSize[axis] + id < threadLimit[axis]);
+        return flat < workgroupSize.reduce((product, size) => product * size) && (threadLimit === undefined ||
+          local.every((id, axis) => workgroupId[axis] * workgroupSize[axis] + id < threadLimit[axis]));
       case InputKind.WaveId:
         return Math.floor(flat / waveSize);
       default:
@@ -471,6 +477,11 @@ class Wave {
     const { ir } = this.group;
     return new Error(`operation ${i} (${OPS[ir.op[i]].name}, pc 0x${ir.pc[i].toString(16)}): ${why}`);
   }
+}
+
+function asksForThread(ir: Ir): boolean {
+  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Input && ir.a[i] === InputKind.ThreadActive) return true;
+  return false;
 }
 
 function constant(ir: Ir, id: number): LaneValue {

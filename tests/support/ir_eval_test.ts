@@ -88,19 +88,24 @@ Deno.test("the IR evaluator reads and writes guest memory and reports what is un
   );
 });
 
-Deno.test("ballots of a partial wave have zeros for lanes that do not exist, and a thread limit makes lanes inactive", () => {
-  const ir = new Ir();
-  const low = ir.emit(Op.BallotLo, ir.constB(true));
-  const high = ir.emit(Op.BallotHi, ir.constB(true));
-  const active = ir.emit(Op.BallotLo, input(ir, InputKind.ThreadActive, 0, Type.Bool));
-  ir.emit(Op.End);
-  const result = evaluateWorkgroup(ir, {
-    waveSize: 64,
-    workgroupSize: [40, 1, 1],
-    workgroupId: [1, 0, 0],
-    threadLimit: [44, 1, 1],
-  });
-  assertEquals([result.value(low, 0), result.value(high, 0), result.value(active, 0)], [0xffffffff, 0xff, 0xf]);
+Deno.test("ballots of a partial wave have zeros for lanes that do not exist; a program that asks for its threads has whole waves", () => {
+  const ballots = (asks: boolean, threadLimit?: [number, number, number]) => {
+    const ir = new Ir();
+    const condition = asks ? input(ir, InputKind.ThreadActive, 0, Type.Bool) : ir.constB(true);
+    const all = ir.emit(Op.BallotHi, ir.constB(true));
+    const [low, high] = [ir.emit(Op.BallotLo, condition), ir.emit(Op.BallotHi, condition)];
+    ir.emit(Op.End);
+    const { value } = evaluateWorkgroup(ir, {
+      waveSize: 64,
+      workgroupSize: [40, 1, 1],
+      workgroupId: [1, 0, 0],
+      threadLimit,
+    });
+    return [all, low, high].map((id) => value(id, 0));
+  };
+  assertEquals(ballots(false), [0xff, 0xffffffff, 0xff]);
+  assertEquals(ballots(true), [0xffffffff, 0xffffffff, 0xff]);
+  assertEquals(ballots(true, [44, 1, 1]), [0xffffffff, 0xf, 0]);
 });
 
 Deno.test("the evaluator's fused multiply-add rounds once", () => {

@@ -171,7 +171,7 @@ function observed(l: Lifter, initial: Int32Array): number[] {
   const slots = new Set<number>([Slot.Scc, 106, 107, 126, 127]);
   for (let r = 0; r < 10; r++) slots.add(r).add(Slot.Vgpr0 + r);
   initial.forEach((id, slot) => {
-    if (l.state.values[slot] !== id && !(slot >= Slot.Clean0 && slot < Slot.Guard0)) slots.add(slot);
+    if (l.state.values[slot] !== id) slots.add(slot);
   });
   for (let r = 0; r < 128; r++) {
     const shadow = Slot.Shadow0 + r;

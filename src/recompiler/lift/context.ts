@@ -1,7 +1,7 @@
 import { Instruction, Operand } from "../../rdna/instruction.ts";
 import { Ir } from "../ir/ir.ts";
 import { InputKind, Op, Type } from "../ir/ops.ts";
-import type { RecompileRequest } from "../request.ts";
+import { lacksLanes, type RecompileRequest } from "../request.ts";
 import { FloatFacts } from "../ir/float_facts.ts";
 import { FloatModes } from "./float_modes.ts";
 import type { ImageNeed } from "./image_descriptor.ts";
@@ -58,8 +58,6 @@ export class Lifter {
   readonly ir: Ir;
   readonly state: SlotState;
   readonly wave64: boolean;
-  /** Whether the last wave of a workgroup lacks lanes (so that a mask's bits may stand for lanes that are no invocations). */
-  readonly partialWave: boolean;
   readonly facts: FloatFacts;
   readonly modes: FloatModes;
   /** Values that are valid in the open scopes: casts by operand, masks by their halves. */
@@ -87,8 +85,6 @@ export class Lifter {
     const ir = this.ir = new Ir(4096);
     this.state = new SlotState(guards);
     this.wave64 = request.waveSize === 64;
-    const [x, y, z] = request.workgroupSize;
-    this.partialWave = (x * y * z) % request.waveSize !== 0;
     this.facts = new FloatFacts(ir);
     this.true = ir.constB(true);
     this.false = ir.constB(false);
@@ -106,10 +102,7 @@ export class Lifter {
   private fillRegisters(): void {
     const { ir, request, state } = this;
     const zero = ir.constU(0);
-    for (let r = 0; r < 128; r++) {
-      state.set(r, zero);
-      state.set(Slot.Clean0 + r, 1);
-    }
+    for (let r = 0; r < 128; r++) state.set(r, zero);
     state.set(Slot.Scc, this.false);
     for (let r = 0; r < 256; r++) state.set(Slot.Vgpr0 + r, zero);
     for (let g = Slot.Guard0; g < state.values.length; g++) state.set(g, this.false);
@@ -123,17 +116,20 @@ export class Lifter {
     for (let axis = 0; axis < request.threadIdCount; axis++) {
       state.set(Slot.Vgpr0 + axis, this.input(InputKind.LocalId, axis));
     }
-    if (request.partialThreads) {
-      const active = ir.append(Op.Input, Type.Bool, InputKind.ThreadActive);
-      this.fillExec(active, true);
-    } else this.fillExec(this.true, this.partialWave);
+    this.fillExec();
   }
 
-  private fillExec(active: number, asBallot: boolean): void {
-    const { ir } = this;
-    const half = (op: number) => asBallot ? ir.emit(op, active) : ir.constU(-1);
-    this.setScalar(Operand.Exec, half(Op.BallotLo), active, true);
-    if (this.wave64) this.setScalar(Operand.ExecHi, half(Op.BallotHi), active, true);
+  /** Waves are whole: lanes that the workgroup or the dispatch lacks are there as well, switched off; programs may switch them on. */
+  private fillExec(): void {
+    const { ir, request } = this;
+    if (!request.partialThreads && !lacksLanes(request)) {
+      this.setScalar(Operand.Exec, ir.constU(-1), this.true);
+      if (this.wave64) this.setScalar(Operand.ExecHi, ir.constU(-1), this.true);
+      return;
+    }
+    const active = ir.append(Op.Input, Type.Bool, InputKind.ThreadActive);
+    this.setScalar(Operand.Exec, ir.emit(Op.BallotLo, active), active);
+    if (this.wave64) this.setScalar(Operand.ExecHi, ir.emit(Op.BallotHi, active), active);
   }
 
   private input(kind: number, index: number): number {
@@ -229,9 +225,8 @@ export class Lifter {
   /**
    * Writes a scalar register.
    * @param shadow the Bool that is this lane's bit of the register, 0 if there is none at hand
-   * @param clean whether the bits of lanes that do not exist are zero
    */
-  setScalar(register: number, id: number, shadow = 0, clean = false): void {
+  setScalar(register: number, id: number, shadow = 0): void {
     if (register === Operand.Null) return;
     if (register >= 108 && register < 124) refuse("a trap handler register (TTMP) is written");
     if (register < 0 || register >= 128) refuse(`scalar destination ${register}`);
@@ -239,14 +234,13 @@ export class Lifter {
     if (isExec && shadow === 0) shadow = this.bitOf(this.asU(id));
     this.state.set(register, id);
     this.state.set(Slot.Shadow0 + register, shadow);
-    this.state.set(Slot.Clean0 + register, clean || !this.partialWave ? 1 : 0);
   }
 
   /** Writes a register pair. */
-  setPair(register: number, pair: Pair, shadow = 0, clean = false): void {
+  setPair(register: number, pair: Pair, shadow = 0): void {
     if (register === Operand.Null) return;
-    this.setScalar(register, pair[0], shadow, clean);
-    this.setScalar(register + 1, pair[1], shadow, clean);
+    this.setScalar(register, pair[0], shadow);
+    this.setScalar(register + 1, pair[1], shadow);
   }
 
   /** SCC as a Bool. */
@@ -261,7 +255,7 @@ export class Lifter {
   // --- lane masks ---
 
   /** This lane's bit of a number that is (half of) a lane mask. */
-  private bitOf(id: number): number {
+  bitOf(id: number): number {
     const { ir } = this;
     if (ir.op[id] === Op.Const && (ir.a[id] === 0 || ir.a[id] === -1)) return ir.a[id] === 0 ? this.false : this.true;
     return ir.emit(Op.INe, ir.emit(Op.And, ir.emit(Op.Shr, id, this.laneBit), this.u(1)), this.u(0));
@@ -275,11 +269,6 @@ export class Lifter {
   /** The shadow of a register, made from its number if need be. */
   shadowOrBit(register: number): number {
     return this.shadow(register) || this.bitOf(this.scalar(register));
-  }
-
-  /** Whether the register's bits of lanes that do not exist are zero. */
-  clean(register: number): boolean {
-    return this.state.values[Slot.Clean0 + register] === 1;
   }
 
   /** The Bool of this lane in a mask operand: one register in wave 32, a pair in wave 64, or an inline constant. */
@@ -308,8 +297,7 @@ export class Lifter {
   /** Whether a mask register (pair) is not zero, as a Bool that all lanes agree on. */
   maskAny(register: number): number {
     const low = this.shadow(register), high = this.wave64 ? this.shadow(register + 1) : low;
-    const clean = this.clean(register) && (!this.wave64 || this.clean(register + 1));
-    if (low !== 0 && high !== 0 && clean) {
+    if (low !== 0 && high !== 0) {
       const mask = this.ofHalves(low, high);
       if (mask === this.true || mask === this.false) return mask;
       return this.ir.emit(Op.Any, mask);
@@ -331,8 +319,8 @@ export class Lifter {
     if (this.wave64 && register % 2 !== 0) {
       refuse(`a lane mask of a wave of 64 is written to the odd register ${register}`);
     }
-    this.setScalar(register, this.ir.emit(Op.BallotLo, bit), bit, true);
-    if (this.wave64) this.setScalar(register + 1, this.ir.emit(Op.BallotHi, bit), bit, true);
+    this.setScalar(register, this.ir.emit(Op.BallotLo, bit), bit);
+    if (this.wave64) this.setScalar(register + 1, this.ir.emit(Op.BallotHi, bit), bit);
   }
 
   // --- booleans and selections, with the folds that keep the stream short ---

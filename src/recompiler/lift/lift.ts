@@ -9,7 +9,7 @@ import { Lifter } from "./context.ts";
 import { HANDLERS } from "./dispatch.ts";
 import { NeedsImageDescriptors } from "./image_descriptor.ts";
 import { Refusal, RefusalList } from "./refusal.ts";
-import { isBoolSlot, isFlagSlot, isShadowSlot, Slot, type SlotChanges } from "./slots.ts";
+import { isBoolSlot, isShadowSlot, Slot, type SlotChanges } from "./slots.ts";
 import { markWrites } from "./writes.ts";
 
 export { NeedsImageDescriptors };
@@ -46,7 +46,7 @@ interface LoopFrame {
   readonly outerAllowed: Uint8Array | null;
   /** Slots that the body may write, ascending, without those that hold no value. */
   readonly slots: number[];
-  /** LoopPhi by slot index, 0 for flags and absent shadows. */
+  /** LoopPhi by slot index, 0 for absent shadows. */
   readonly phis: number[];
   readonly breaks: Int32Array[];
   readonly continues: Int32Array[];
@@ -254,7 +254,7 @@ class TreeWalk {
       ? joinChanges(frame.thenChanges!, last, l.state.values)
       : joinChanges(last, NO_CHANGES, l.state.values);
     for (const join of joins) {
-      if (isBoolSlot(join.slot) || isFlagSlot(join.slot)) continue;
+      if (isBoolSlot(join.slot)) continue;
       // Casts to a common type belong to the arm that is still open.
       if (hasElse) join.elseValue = l.asLike(join.elseValue, ir.type[join.thenValue] as Type);
       else join.thenValue = l.asLike(join.thenValue, ir.type[join.elseValue] as Type);
@@ -270,7 +270,6 @@ class TreeWalk {
 
   private joined(slot: number, a: number, b: number, made: Map<number, number>): number {
     if (a === b) return a;
-    if (isFlagSlot(slot)) return a & b;
     if (isShadowSlot(slot) && (a === 0 || b === 0)) return 0;
     const key = a * 2 ** 26 + b;
     let phi = made.get(key);
@@ -295,11 +294,7 @@ class TreeWalk {
     l.state.allowed = allowed;
     for (const { slot, value, sharesPrevious } of initial) {
       let phi = 0;
-      if (isFlagSlot(slot)) {
-        // What the body leaves is not known yet. EXEC is an exception, see `edge`.
-        const isExec = slot === Slot.Clean0 + Operand.Exec || slot === Slot.Clean0 + Operand.ExecHi;
-        l.state.set(slot, isExec || !l.partialWave ? value : 0);
-      } else if (value !== 0) {
+      if (value !== 0) {
         phi = sharesPrevious ? frame.phis[frame.phis.length - 1] : ir.append(Op.LoopPhi, ir.type[value] as Type, value);
         l.state.set(slot, phi);
       }
@@ -347,11 +342,7 @@ class TreeWalk {
     frame.slots.forEach((slot, k) => {
       let value = l.state.values[slot];
       const phi = frame.phis[k];
-      if (isFlagSlot(slot)) {
-        if (value === 0 && slot === Slot.Clean0 + Operand.Exec) {
-          this.refusals.add(l.instruction, "in a loop, EXEC switches on lanes that the workgroup does not have");
-        }
-      } else if (isShadowSlot(slot)) {
+      if (isShadowSlot(slot)) {
         if (phi !== 0 && k > 0 && frame.phis[k - 1] === phi) value = values[k - 1];
         else if (phi !== 0) {
           value = l.shadowOrBit(slot - Slot.Shadow0);
@@ -381,7 +372,6 @@ class TreeWalk {
     this.dead = frame.breaks.length === 0;
     if (this.dead) return;
     frame.slots.forEach((slot, k) => {
-      if (isFlagSlot(slot)) return l.state.set(slot, frame.breaks.every((edge) => edge[k] === 1) ? 1 : 0);
       if (isShadowSlot(slot) && frame.breaks.some((edge) => edge[k] === 0)) return l.state.set(slot, 0);
       if (k > 0 && frame.breaks.every((edge) => edge[k] === edge[k - 1])) {
         return l.state.set(slot, l.state.values[frame.slots[k - 1]]);

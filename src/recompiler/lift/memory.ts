@@ -58,10 +58,7 @@ export function transferOf(opcode: Opcode): Transfer {
 
 /** Puts 16 loaded bits into a half of a register and keeps the other half. */
 export function intoHalf(l: Lifter, old: number, loaded: number, half: Transfer["half"]): number {
-  const { ir } = l;
-  if (half === "none") return loaded;
-  if (half === "high") return ir.emit(Op.Or, ir.emit(Op.And, old, l.u(0xffff)), ir.emit(Op.Shl, loaded, l.u(16)));
-  return ir.emit(Op.Or, ir.emit(Op.And, old, l.u(0xffff0000)), ir.emit(Op.And, loaded, l.u(0xffff)));
+  return half === "none" ? loaded : l.ir.emit(Op.BitInsert, old, loaded, half === "high" ? 16 : 0, 16);
 }
 
 /** The 16 or 8 bits to store: the high half of the register for the *_d16_hi forms. */

@@ -9,10 +9,8 @@ export const Slot = {
   Vgpr0: 256,
   /** Shadow (a Bool: this lane's bit) of scalar register 0; 0 = none. */
   Shadow0: 512,
-  /** Whether the bits of lanes that do not exist are known to be zero in scalar register 0 (0 or 1, not a value). */
-  Clean0: 640,
   /** First structurizer guard, a Bool. */
-  Guard0: 768,
+  Guard0: 640,
 } as const;
 
 /** Number of scalar registers that programs name freely; VCC and others follow. */
@@ -20,17 +18,12 @@ export const SGPR_COUNT = 106;
 
 /** Whether a slot's value is a Bool. */
 export function isBoolSlot(slot: number): boolean {
-  return slot === Slot.Scc || (slot >= Slot.Shadow0 && slot < Slot.Clean0) || slot >= Slot.Guard0;
-}
-
-/** Whether a slot holds a flag and no value. */
-export function isFlagSlot(slot: number): boolean {
-  return slot >= Slot.Clean0 && slot < Slot.Guard0;
+  return slot === Slot.Scc || slot >= Slot.Shadow0;
 }
 
 /** Whether a slot is a shadow. */
 export function isShadowSlot(slot: number): boolean {
-  return slot >= Slot.Shadow0 && slot < Slot.Clean0;
+  return slot >= Slot.Shadow0 && slot < Slot.Guard0;
 }
 
 /** Slots that changed, with the values they had at the end of an arm; ascending. */

@@ -9,7 +9,6 @@ interface Masked {
   readonly id: number;
   /** This lane's bit, 0 if not at hand. */
   readonly shadow: number;
-  readonly clean: boolean;
 }
 
 /** A bitwise operation of two operands; `x` is negated first where the mnemonic says n1, `y` where it says n2. */
@@ -72,7 +71,7 @@ export function defineScalarLogic(define: Define): void {
   define("s_mov_b64", (l, i) => writePair(l, i.dst, ...readPair(l, i.src0)));
   define(
     "s_movk_i32",
-    (l, i) => l.setScalar(i.dst, l.u(i.imm), i.imm === 0 ? l.false : i.imm === -1 ? l.true : 0, i.imm === 0),
+    (l, i) => l.setScalar(i.dst, l.u(i.imm), i.imm === 0 ? l.false : i.imm === -1 ? l.true : 0),
   );
   define("s_cmov_b32", (l, i) => write(l, i.dst, choose(l, read(l, i.src0, i.dst), read(l, i.dst, i.dst))));
   define("s_cmov_b64", (l, i) => choosePairs(l, i.dst, readPair(l, i.src0), readPair(l, i.dst)));
@@ -86,7 +85,7 @@ function read(l: Lifter, operand: number, to: number): Masked {
   if (operand < 128 && operand !== Operand.Null && operand !== Operand.M0) {
     const sameHalf = !l.wave64 || (operand & 1) === (to & 1);
     const shadow = l.shadow(operand);
-    return { id, shadow: sameHalf || isKnown(l, shadow) ? shadow : 0, clean: sameHalf && l.clean(operand) };
+    return { id, shadow: sameHalf || isKnown(l, shadow) ? shadow : 0 };
   }
   return constantMask(l, id);
 }
@@ -95,8 +94,8 @@ function readPair(l: Lifter, operand: number): [Masked, Masked] {
   const [low, high] = l.scalarPair(operand);
   if (operand < 128 && operand !== Operand.Null && operand !== Operand.M0) {
     return [
-      { id: low, shadow: l.shadow(operand), clean: l.clean(operand) },
-      { id: high, shadow: l.shadow(operand + 1), clean: l.clean(operand + 1) },
+      { id: low, shadow: l.shadow(operand) },
+      { id: high, shadow: l.shadow(operand + 1) },
     ];
   }
   return [constantMask(l, low), constantMask(l, high)];
@@ -104,9 +103,9 @@ function readPair(l: Lifter, operand: number): [Masked, Masked] {
 
 function constantMask(l: Lifter, id: number): Masked {
   const { ir } = l;
-  if (ir.op[id] !== Op.Const) return { id, shadow: 0, clean: !l.partialWave };
+  if (ir.op[id] !== Op.Const) return { id, shadow: 0 };
   const bits = ir.a[id];
-  return { id, shadow: bits === 0 ? l.false : bits === -1 ? l.true : 0, clean: bits === 0 || !l.partialWave };
+  return { id, shadow: bits === 0 ? l.false : bits === -1 ? l.true : 0 };
 }
 
 function isKnown(l: Lifter, shadow: number): boolean {
@@ -114,7 +113,7 @@ function isKnown(l: Lifter, shadow: number): boolean {
 }
 
 function write(l: Lifter, register: number, value: Masked): void {
-  l.setScalar(register, value.id, value.shadow, value.clean);
+  l.setScalar(register, value.id, value.shadow);
 }
 
 function writePair(l: Lifter, register: number, low: Masked, high: Masked): void {
@@ -123,22 +122,28 @@ function writePair(l: Lifter, register: number, low: Masked, high: Masked): void
   write(l, register + 1, high);
 }
 
-function combine(l: Lifter, logic: Logic, x: Masked, y: Masked): Masked {
+function combine(l: Lifter, logic: Logic, first: Masked, second: Masked): Masked {
+  const [x, y] = withShadows(l, first, second);
   return {
     id: combineIds(l, logic, x.id, y.id),
     shadow: combineShadows(l, logic, x.shadow, y.shadow),
-    clean: combinedClean(logic, x, y),
   };
 }
 
 /** Both halves at once: where the halves' shadows are one Bool, so is the result's. */
-function combinePairs(l: Lifter, logic: Logic, x: [Masked, Masked], y: [Masked, Masked]): [Masked, Masked] {
+function combinePairs(
+  l: Lifter,
+  logic: Logic,
+  first: [Masked, Masked],
+  second: [Masked, Masked],
+): [Masked, Masked] {
+  const halves = [0, 1].map((k) => withShadows(l, first[k], second[k]));
+  const [x, y] = [0, 1].map((k) => [halves[0][k], halves[1][k]]);
   const low = combine(l, logic, x[0], y[0]);
   const same = x[0].shadow === x[1].shadow && y[0].shadow === y[1].shadow;
   const high: Masked = {
     id: combineIds(l, logic, x[1].id, y[1].id),
     shadow: same ? low.shadow : combineShadows(l, logic, x[1].shadow, y[1].shadow),
-    clean: combinedClean(logic, x[1], y[1]),
   };
   return [low, high];
 }
@@ -151,6 +156,13 @@ function combineIds(l: Lifter, logic: Logic, x: number, y: number): number {
   return logic.notResult ? ir.emit(Op.Not, result) : result;
 }
 
+/** Of a lane mask and a number the result is a lane mask: the number's bits are made into one. 0 and -1 are no less numbers than masks. */
+function withShadows(l: Lifter, x: Masked, y: Masked): [Masked, Masked] {
+  if ((x.shadow === 0) === (y.shadow === 0) || isKnown(l, x.shadow || y.shadow)) return [x, y];
+  const made = (value: Masked) => value.shadow === 0 ? { id: value.id, shadow: l.bitOf(value.id) } : value;
+  return [made(x), made(y)];
+}
+
 function combineShadows(l: Lifter, logic: Logic, x: number, y: number): number {
   if (x !== 0 && logic.notX) x = l.not(x);
   if (y !== 0 && logic.notY) y = l.not(y);
@@ -161,28 +173,20 @@ function combineShadows(l: Lifter, logic: Logic, x: number, y: number): number {
   return result !== 0 && logic.notResult ? l.not(result) : result;
 }
 
-/** Whether bits of lanes that do not exist stay zero. */
-function combinedClean(logic: Logic, x: Masked, y: Masked): boolean {
-  if (logic.notResult) return false;
-  if (logic.op === "And") return (x.clean && !logic.notX) || (y.clean && !logic.notY);
-  return x.clean && !logic.notX && y.clean && !logic.notY;
-}
-
 function invert(l: Lifter, x: Masked): Masked {
-  return { id: l.ir.emit(Op.Not, x.id), shadow: x.shadow === 0 ? 0 : l.not(x.shadow), clean: false };
+  return { id: l.ir.emit(Op.Not, x.id), shadow: x.shadow === 0 ? 0 : l.not(x.shadow) };
 }
 
 function invertLike(l: Lifter, x: Masked, other: Masked, inverted: Masked): Masked {
   return {
     id: l.ir.emit(Op.Not, x.id),
     shadow: x.shadow === other.shadow ? inverted.shadow : invert(l, x).shadow,
-    clean: false,
   };
 }
 
 function choose(l: Lifter, x: Masked, y: Masked): Masked {
   const shadow = x.shadow === 0 || y.shadow === 0 ? 0 : chooseBool(l, x.shadow, y.shadow);
-  return { id: l.select(l.scc, x.id, y.id), shadow, clean: x.clean && y.clean };
+  return { id: l.select(l.scc, x.id, y.id), shadow };
 }
 
 function choosePairs(l: Lifter, register: number, x: [Masked, Masked], y: [Masked, Masked]): void {
@@ -202,14 +206,9 @@ function chooseBool(l: Lifter, a: number, b: number): number {
   return l.select(scc, a, b);
 }
 
-/** Where every wave is whole there are no lanes that do not exist. */
-function isClean(l: Lifter, value: Masked): boolean {
-  return value.clean || !l.partialWave;
-}
-
 /** SCC of a 32-bit result. */
 function notZero(l: Lifter, value: Masked): number {
-  if (!l.wave64 && value.shadow !== 0 && isClean(l, value) && !isKnown(l, value.shadow)) {
+  if (!l.wave64 && value.shadow !== 0 && !isKnown(l, value.shadow)) {
     return l.ir.emit(Op.Any, value.shadow);
   }
   return l.ir.emit(Op.INe, value.id, l.u(0));
@@ -217,7 +216,7 @@ function notZero(l: Lifter, value: Masked): number {
 
 /** SCC of a 64-bit result. */
 function pairNotZero(l: Lifter, low: Masked, high: Masked): number {
-  if (l.wave64 && low.shadow !== 0 && high.shadow !== 0 && isClean(l, low) && isClean(l, high)) {
+  if (l.wave64 && low.shadow !== 0 && high.shadow !== 0) {
     const mask = l.ofHalves(low.shadow, high.shadow);
     if (!isKnown(l, mask)) return l.ir.emit(Op.Any, mask);
   }

@@ -38,9 +38,10 @@ function definePackedFloat(define: Define): void {
   packedFloat(define, "v_pk_mul_f16", 2, (l, a, b) => l.ir.emit(Op.HMul, a, b, 2));
   packedFloat(define, "v_pk_fma_f16", 3, (l, a, b, c) => l.ir.emit(Op.HFma, a, b, c, 2));
   for (const [name, op] of [["v_pk_min_f16", Op.FMin], ["v_pk_max_f16", Op.FMax]] as const) {
-    packedFloat(define, name, 2, (l, a, b) => {
+    define(name, (l, i) => {
+      const [a, b] = [packedFloatSource(l, i, 0), packedFloatSource(l, i, 1)];
       const low = pickHalf(l, op, lowHalf(l, a), lowHalf(l, b));
-      return joinHalves(l, low, pickHalf(l, op, highHalf(l, a), highHalf(l, b)));
+      writeHalves(l, i, joinHalves(l, low, pickHalf(l, op, highHalf(l, a), highHalf(l, b))));
     });
   }
   // A 32-bit encoding: halves stay where they are, nothing is negated.

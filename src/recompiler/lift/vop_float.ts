@@ -1,5 +1,5 @@
 /** Vector f32 operations (AMD RDNA2 ISA, sections 12.7, 12.8, 12.10). */
-import { Flag, type Instruction } from "../../rdna/instruction.ts";
+import type { Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
@@ -161,7 +161,6 @@ function defineTranscendental(define: Define): void {
 function loadExponent(l: Lifter, i: Instruction): void {
   const { ir } = l;
   l.modes.requireRounding32();
-  if (i.flags & Flag.Clamp || i.omod !== 0) refuse("clamp or an output modifier on v_ldexp_f32");
   let value = floatSource(l, i, 0);
   let rest = intSource(l, i, 1);
   // Three factors within 2^-100..2^100. The remainder comes first: if it or the second step rounds, the last step (by 2^-100) gives zero anyway.

@@ -54,5 +54,4 @@ function markScalar(register: number, slots: Uint8Array): void {
   if (register >= 128 || register === Operand.Null) return;
   slots[register] = 1;
   slots[Slot.Shadow0 + register] = 1;
-  slots[Slot.Clean0 + register] = 1;
 }

@@ -55,6 +55,8 @@ const INSTRUCTIONS = {
   ISub: [130, "trii"],
   FSub: [131, "trii"],
   IMul: [132, "trii"],
+  UDiv: [134, "trii"],
+  UMod: [137, "trii"],
   FMul: [133, "trii"],
   FDiv: [136, "trii"],
   UMulExtended: [151, "trii"],

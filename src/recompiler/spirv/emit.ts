@@ -1,6 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
-import { Op, OPS } from "../ir/ops.ts";
-import type { Artifact, RecompileRequest } from "../request.ts";
+import { InputKind, Op, OPS } from "../ir/ops.ts";
+import { type Artifact, lacksLanes, type RecompileRequest } from "../request.ts";
 import { ARITHMETIC } from "./arithmetic.ts";
 import { Decoration } from "./codes.ts";
 import { Emitter, type Handler, type HandlerTable } from "./emitter.ts";
@@ -52,11 +52,14 @@ const HANDLERS: readonly Handler[] = OPS.map(({ name }) => {
  */
 export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOptions = {}): Artifact {
   const usage = scanUsage(ir);
-  const e = new Emitter(ir, request, usage, gatherFacts(ir, request.waveSize, request.workgroupSize));
   const firstExchange = usage.first.reduce(
     (first, at, op) => at >= 0 && isExchange(op) && (first < 0 || at < first) ? at : first,
     -1,
   );
+  const wholeWaves = firstExchange >= 0 && lacksLanes(request) && asksForThread(ir);
+  const facts = gatherFacts(ir, request.waveSize, request.workgroupSize, wholeWaves);
+  const e = new Emitter(ir, request, usage, facts);
+  e.wholeWaves = wholeWaves;
   const laneMode = options.laneMode ?? (firstExchange < 0 ? "laneless" : "spanned");
   if (firstExchange >= 0 && laneMode === "laneless") {
     throw e.refuse(firstExchange, "lane-exchange", "the program observes the wave, which a laneless module cannot");
@@ -74,17 +77,24 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
     (e.functions.variables.has("lds") ? ldsDwords(e) * 4 + (e.functions.wideLds ? ldsDwords(e) % 2 * 4 : 0) : 0) +
     (e.exchange?.sharedBytes ?? 0);
   checkShared(e, sharedBytes, firstExchange);
+  const localSize = e.wholeWaves ? [threads(e), 1, 1] as const : request.workgroupSize;
   return {
-    spirv: e.module.finish(request.workgroupSize),
+    spirv: e.module.finish(localSize),
     laneMode,
     laneModeReason: reason(e, laneMode, firstExchange),
-    workgroupSize: request.workgroupSize,
+    workgroupSize: localSize,
     waveSize: request.waveSize,
     sharedBytes,
     codeWords: request.code.length,
     instructionCount: new Set(ir.pc.subarray(1, ir.length)).size,
     insertedBarriers: insertedBarriers(ir),
   };
+}
+
+/** Whether lanes are told apart from threads. */
+function asksForThread(ir: Ir): boolean {
+  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Input && ir.a[i] === InputKind.ThreadActive) return true;
+  return false;
 }
 
 /** 1 for operations that end a block. */

@@ -43,6 +43,8 @@ export class Emitter {
   readonly inputs = new Inputs(this);
   /** Lane exchange; undefined in laneless modules. */
   exchange: LaneExchange | undefined;
+  /** The last wave of a workgroup lacks threads, and its lanes are invocations all the same; LocalSize is a row of whole waves then. */
+  wholeWaves = false;
   /** Whether the module's denormal results are flushed by an execution mode. */
   flushes = false;
 

@@ -14,12 +14,21 @@ const FULL = 0xffffffff;
 /**
  * Upper bounds and known-zero low bits, in one forward scan; loop phis are unknown. Makes checks of LDS ranges and of alignment unnecessary where
  * addresses are made of lane numbers, masks and shifts, as they mostly are.
+ *
+ * @param wholeWaves the emitter's `wholeWaves`
  */
-export function gatherFacts(ir: Ir, waveSize: number, workgroupSize: readonly [number, number, number]): Facts {
+export function gatherFacts(
+  ir: Ir,
+  waveSize: number,
+  workgroupSize: readonly [number, number, number],
+  wholeWaves = false,
+): Facts {
   const n = ir.length;
   const upper = new Float64Array(n).fill(FULL);
   const zeros = new Uint8Array(n);
-  const threads = workgroupSize[0] * workgroupSize[1] * workgroupSize[2];
+  const [x, y, z] = workgroupSize;
+  // Lanes of a last wave that has fewer threads may be invocations as well.
+  const threads = wholeWaves ? Math.ceil(x * y * z / waveSize) * waveSize : x * y * z;
   // Constants may stand behind their use.
   for (let i = 1; i < n; i++) {
     if (ir.op[i] !== Op.Const) continue;
@@ -116,8 +125,11 @@ export function gatherFacts(ir: Ir, waveSize: number, workgroupSize: readonly [n
     switch (kind) {
       case InputKind.LocalIndex:
         return threads - 1;
-      case InputKind.LocalId:
-        return workgroupSize[axis] - 1;
+      case InputKind.LocalId: {
+        const below = [1, x, x * y][axis], above = [y * z, z, 1][axis];
+        if (!wholeWaves || above > 1 || workgroupSize[axis] === 1) return workgroupSize[axis] - 1;
+        return Math.ceil(threads / below) - 1;
+      }
       case InputKind.LaneId:
         return Math.min(waveSize, threads) - 1;
       case InputKind.WaveId:

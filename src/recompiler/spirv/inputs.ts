@@ -1,5 +1,6 @@
 import { InputKind, Op, Type } from "../ir/ops.ts";
 import { BuiltIn, Code, Storage } from "./codes.ts";
+import { threadsOf } from "../request.ts";
 import type { Emitter } from "./emitter.ts";
 import { PUSH_MEMBERS, T } from "./module.ts";
 import { Addresses } from "./addresses.ts";
@@ -124,9 +125,7 @@ export class Inputs {
       case InputKind.WorkgroupId:
         return this.component(BuiltIn.WorkgroupId, index);
       case InputKind.LocalId:
-        return this.e.request.workgroupSize[index] === 1
-          ? this.e.module.u32(0)
-          : this.component(BuiltIn.LocalInvocationId, index);
+        return this.localId(index);
       case InputKind.LocalIndex:
         return this.localIndex();
       case InputKind.LaneId:
@@ -136,6 +135,29 @@ export class Inputs {
       default:
         throw this.e.refuse(i, "input", `unknown input ${kind}`);
     }
+  }
+
+  /** The thread's number in its workgroup along an axis; where invocations are a row of whole waves, from the flat index. */
+  private localId(axis: number): number {
+    const { request, module, body, wholeWaves } = this.e;
+    if (request.workgroupSize[axis] === 1) return module.u32(0);
+    if (!wholeWaves) return this.component(BuiltIn.LocalInvocationId, axis);
+    return this.once(`localId${axis}`, () => {
+      const [x, y, z] = request.workgroupSize;
+      const below = [1, x, x * y][axis], above = [y * z, z, 1][axis];
+      let id = this.localIndex();
+      if (below > 1) id = body.op2(Code.UDiv, T.U32, id, module.u32(below));
+      return above > 1 ? body.op2(Code.UMod, T.U32, id, module.u32(request.workgroupSize[axis])) : id;
+    });
+  }
+
+  /** The thread's number in the dispatch along an axis. */
+  private globalId(axis: number): number {
+    const { request, module, body, wholeWaves } = this.e;
+    if (!wholeWaves) return this.component(BuiltIn.GlobalInvocationId, axis);
+    const size = module.u32(request.workgroupSize[axis]);
+    const first = body.op2(Code.IMul, T.U32, this.component(BuiltIn.WorkgroupId, axis), size);
+    return body.op2(Code.IAdd, T.U32, first, this.localId(axis));
   }
 
   private component(builtIn: number, axis: number): number {
@@ -163,25 +185,26 @@ export class Inputs {
     }
   }
 
-  /** Whether the global thread id is below the limit in each axis. */
+  /** Whether the invocation has a thread: one of its workgroup, whose number in the dispatch is below the limit in each axis. */
   private threadActive(): number {
-    const { body, module, request } = this.e;
-    if (!request.partialThreads) return module.constant(T.Bool, 1);
+    const { body, module, request, wholeWaves } = this.e;
+    if (!request.partialThreads && !wholeWaves) return module.constant(T.Bool, 1);
     return this.once("threadActive", () => {
-      const thread = body.load(T.V3, module.builtIn(BuiltIn.GlobalInvocationId));
-      let all = 0;
-      for (let axis = 0; axis < 3; axis++) {
-        const limit = body.push(PUSH_MEMBERS.threadLimit(axis));
-        const inside = body.op2(Code.ULessThan, T.Bool, body.extract(T.U32, thread, axis), limit);
-        all = axis === 0 ? inside : body.op2(Code.LogicalAnd, T.Bool, all, inside);
+      const tests: number[] = [];
+      if (wholeWaves) {
+        tests.push(body.op2(Code.ULessThan, T.Bool, this.localIndex(), module.u32(threadsOf(request))));
       }
-      return all;
+      for (let axis = 0; request.partialThreads && axis < 3; axis++) {
+        const limit = body.push(PUSH_MEMBERS.threadLimit(axis));
+        tests.push(body.op2(Code.ULessThan, T.Bool, this.globalId(axis), limit));
+      }
+      return tests.reduce((all, test) => body.op2(Code.LogicalAnd, T.Bool, all, test));
     });
   }
 }
 
-/** Threads of a workgroup. */
-export function threads(e: Emitter): number {
-  const [x, y, z] = e.request.workgroupSize;
-  return x * y * z;
+/** Invocations of a workgroup: its threads, or the lanes of its waves. */
+export function threads({ request, wholeWaves }: Emitter): number {
+  const count = threadsOf(request);
+  return wholeWaves ? Math.ceil(count / request.waveSize) * request.waveSize : count;
 }

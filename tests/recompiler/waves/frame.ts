@@ -12,6 +12,7 @@ import { buildCfg } from "../../../src/recompiler/cfg/build.ts";
 import type { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { validateIrVerbosely } from "../../../src/recompiler/ir/validate.ts";
 import { lift } from "../../../src/recompiler/lift/lift.ts";
+import { dropAbsentLanes } from "../../../src/recompiler/passes/absent_lanes.ts";
 import { ldsHazards } from "../../../src/recompiler/passes/lds_hazards.ts";
 import { chooseRegions } from "../../../src/recompiler/passes/regions.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
@@ -134,7 +135,9 @@ export function evaluated(c: WaveCase, input: Uint32Array): Uint32Array {
   const lifted = liftedOf(c);
   const simplified = cleaned(lifted);
   const threads = c.threads ?? c.waveSize;
-  const regions = cleaned(chooseRegions(simplified, ldsHazards(simplified, threads)).ir);
+  const lanes = Math.ceil(threads / c.waveSize) * c.waveSize;
+  let regions = cleaned(chooseRegions(simplified, ldsHazards(simplified, lanes)).ir);
+  if (dropAbsentLanes(regions, requestOf(c))) regions = cleaned(regions);
   const results = [lifted, simplified, regions].map((ir) => {
     const memory = new EvalMemory();
     memory.mapWords(IN, input);
