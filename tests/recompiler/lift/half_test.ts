@@ -73,6 +73,11 @@ each("v_mul_f16_e32 v3, 0x3555, v1", (_a, b) => product(0x3555n, b));
 each("v_mul_f16_e32 v3, 3, v1", (_a, b, _c, _old, input) => product(input(3n), b));
 each("v_min_f16_e32 v3, v0, v1", smaller);
 each("v_max_f16_e32 v3, v0, v1", larger);
+each("v_max_f16_e32 v3, 1.0, v1", (_a, b) => larger(0x3c00n, b));
+each(
+  "v_med3_f16 v3, v0, 0, 2.0",
+  (a) => isNanBits(a, HALF) ? 0n : larger(smaller(a, 0n), smaller(larger(a, 0n), 0x4000n)),
+);
 each("v_min3_f16 v3, v0, v1, v2", (a, b, c) => smaller(smaller(a, b), c));
 each("v_max3_f16 v3, v0, v1, v2", (a, b, c) => larger(larger(a, b), c));
 each("v_med3_f16 v3, v0, v1, v2", (a, b, c) => {

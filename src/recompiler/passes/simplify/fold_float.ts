@@ -15,6 +15,12 @@ function bitsOf(value: number): number {
   return view.getInt32(0);
 }
 
+/** Value of the f16 number in the low half. */
+function halfValue(bits: number): number {
+  view.setUint16(0, bits & 0xffff);
+  return view.getFloat16(0);
+}
+
 /** Not a NaN and no denormal: nothing treats it specially. */
 function isPlain(bits: number): boolean {
   return !isDenormal(bits) && !Number.isNaN(valueOf(bits));
@@ -82,6 +88,10 @@ export const FLOAT_FOLDS: Readonly<Record<string, Fold>> = {
   },
   CvtU2F: fromInt((a) => a >>> 0),
   CvtS2F: fromInt((a) => a),
+  CvtH2F: (f, _o, _t, a) => {
+    const value = f.isConst(a) ? halfValue(f.ir.a[a]) : NaN;
+    return Number.isNaN(value) ? 0 : f.ir.constF(bitsOf(value));
+  },
   CvtF2U: toInt(0, 0xffffffff),
   CvtF2S: toInt(-0x80000000, 0x7fffffff),
   FIsNan: (f, _o, _t, a) => f.isConst(a) && f.ir.type[a] === Type.F32 ? f.bool(Number.isNaN(valueOf(f.ir.a[a]))) : 0,

@@ -116,6 +116,12 @@ export const INTEGER_FOLDS: Readonly<Record<string, Fold>> = {
   SMax: constants((a, b) => Math.max(a, b)),
   UBfe: field(false),
   SBfe: field(true),
+  BitInsert: (f, _o, _t, a, b, offset, count) => {
+    const { ir } = f;
+    if (!f.isConst(a) || !f.isConst(b)) return 0;
+    const mask = (2 ** count - 1) << offset;
+    return f.u((ir.a[a] & ~mask) | ((ir.a[b] << offset) & mask));
+  },
   BitCount: unary((a) => {
     let count = 0;
     for (let x = a; x !== 0; x &= x - 1) count++;
