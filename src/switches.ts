@@ -39,9 +39,11 @@ export const SWITCHES = [
   },
   {
     name: "ANYPS5_GPU",
-    meaning: "Vulkan device to use: a part of its name (any case), or `software`.",
-    default: "the first device that qualifies, a GPU before a software device",
-    where: "src/gpu/choose_device.ts",
+    meaning:
+      "Device to use: a part of its name (any case), `cpu` for a Vulkan device on the CPU, or `software` for the " +
+      "reference interpreter.",
+    default: "the first Vulkan device that qualifies, a GPU before the CPU; else the interpreter",
+    where: "src/driver/device.ts",
   },
   {
     name: "ANYPS5_REQUIRE_VULKAN",

@@ -20,7 +20,11 @@ export const RUN: Command = {
   ],
   arguments: [{ name: "PROGRAM", summary: "a program file or a capture" }],
   options: [
-    { name: "device", value: "NAME", summary: "device to use: a part of its name, or software (default: ANYPS5_GPU)" },
+    {
+      name: "device",
+      value: "NAME",
+      summary: "device to use: a part of its name, or software: the interpreter (default: ANYPS5_GPU)",
+    },
     { name: "frames", value: "DIR", summary: "write the program's picture to DIR as PNG" },
     { name: "validate", summary: "load the Vulkan validation layer; its messages count as failure" },
   ],
@@ -35,13 +39,14 @@ async function run(context: CommandContext) {
   const { openDevice } = await import("../driver/device.ts");
   const { reportData, reportRows } = await import("./run/report.ts");
   using device = openDevice({ name: optionText(context, "device"), validation: options.validate === true });
-  const { type, apiVersion, driver } = device.description;
+  const { type, apiVersion, driver, note } = device.description;
   out.line(program.name);
   const run = await out.during(`running ${program.name} on ${device.name}`, () => device.run(program));
   try {
     const { result } = run;
     const rows: [string, string][] = [
-      ["device", `${device.name} (${type}, Vulkan ${apiVersion})`],
+      ["device", apiVersion === "" ? device.name : `${device.name} (${type}, Vulkan ${apiVersion})`],
+      ...note === undefined ? [] : [["why", note] satisfies [string, string]],
       ...reportRows(result),
     ];
     // A program that stopped halfway has no picture worth keeping: somebody would take it for the result.

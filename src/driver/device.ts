@@ -1,16 +1,18 @@
+import { HostError } from "../errors.ts";
 import { GpuDevice } from "../gpu/device.ts";
-import type { BackingKind } from "../gpu/guest_backing.ts";
-import { type Picture, readFrame } from "../guest/frame.ts";
-import { GuestMemory } from "../guest/memory/guest_memory.ts";
-import { MmapAllocator } from "../guest/memory/mmap_allocator.ts";
+import type { Picture } from "../guest/frame.ts";
 import type { Program } from "../guest/program.ts";
-import { runProgram, type RunResult } from "./run_program.ts";
-import { UNALIGNED_LOAD } from "./vulkan/dispatch_errors.ts";
-import { VulkanExecutor } from "./vulkan/vulkan_executor.ts";
+import { switchValue } from "../switches.ts";
+import type { RunResult } from "./run_program.ts";
+import { SoftwareDevice } from "./software/software_device.ts";
+import { VulkanDevice } from "./vulkan/vulkan_device.ts";
 
 /** Options of {@linkcode openDevice}. */
 export interface OpenOptions {
-  /** Part of the device's name; the switch ANYPS5_GPU, then the first usable device, when left out. */
+  /**
+   * Part of a Vulkan device's name, `cpu` for one that runs on the CPU, or `software` for the reference interpreter, which needs no Vulkan. When left out:
+   * the switch ANYPS5_GPU, then the first usable Vulkan device, then the interpreter.
+   */
   name?: string;
   /** Load the Vulkan validation layer; its messages go to a file (`anyagc run --validate` prints them). */
   validation?: boolean;
@@ -32,12 +34,14 @@ export interface RunMemory {
 export interface DeviceDescription {
   /** Name that the driver gives. */
   readonly name: string;
-  /** Kind of device: `software` runs on the CPU. */
-  readonly type: "discrete" | "integrated" | "virtual" | "software" | "other";
-  /** Vulkan version, for example 1.3.230. */
+  /** Kind of device: `software` runs on the CPU, `interpreter` is the reference interpreter. */
+  readonly type: "discrete" | "integrated" | "virtual" | "software" | "other" | "interpreter";
+  /** Vulkan version, for example 1.3.230; empty for the interpreter. */
   readonly apiVersion: string;
   /** Name of the driver. */
   readonly driver: string;
+  /** Why it is this device and no better one. */
+  readonly note?: string;
 }
 
 /** A program that has run, with its memory. */
@@ -68,77 +72,27 @@ export interface Device extends Disposable {
   close(): void;
 }
 
-/** A Vulkan device that runs guest programs. */
-export class VulkanDevice implements Device {
-  readonly #gpu: GpuDevice;
-  readonly #memory: BackingKind;
+/** Name that asks for the reference interpreter. */
+const INTERPRETER = "software";
+/** Errors that say that this machine has no Vulkan to run on. */
+const NO_VULKAN = ["host.no-vulkan-device", "host.library-missing"];
 
-  /** Makes it from the host side, which is owned from now on. */
-  constructor(gpu: GpuDevice, memory: BackingKind) {
-    this.#gpu = gpu;
-    this.#memory = memory;
-  }
-
-  /** Name of the device. */
-  get name(): string {
-    return this.#gpu.capabilities.name;
-  }
-
-  /** What the device is. */
-  get description(): DeviceDescription {
-    const { name, type, apiVersion, driver } = this.#gpu.capabilities;
-    return { name, type, apiVersion, driver: `${driver.name} ${driver.info}`.trim() };
-  }
-
-  run(program: Program): ProgramRun {
-    const run = this.#run(program, false);
-    if (run.result.error?.code !== UNALIGNED_LOAD) return run;
-    // Rare, and only known when it happens: once more from the start, with programs that can do it.
-    run.close();
-    return this.#run(program, true);
-  }
-
-  #run(program: Program, unalignedLoads: boolean): ProgramRun {
-    const memory = new GuestMemory(new MmapAllocator());
-    let executor: VulkanExecutor | undefined;
-    // A device that hangs may still write to the memory: then it is never given back.
-    const release = () => {
-      executor?.close();
-      if (!executor?.hung) memory.clear();
-    };
-    let result: RunResult;
-    try {
-      executor = new VulkanExecutor(this.#gpu, { target: program.target, backing: this.#memory, unalignedLoads });
-      try {
-        result = runProgram(program, executor, memory);
-      } finally {
-        executor.close();
-      }
-    } catch (error) {
-      release();
-      throw error;
-    }
-    return {
-      result,
-      memory,
-      frame: () => program.frame === undefined ? undefined : readFrame(memory, program.frame),
-      close: release,
-    };
-  }
-
-  /** Destroys the device. Memory of its runs stays until they are closed. */
-  close(): void {
-    this.#gpu.destroy();
-  }
-
-  /** {@linkcode close}, for `using`. */
-  [Symbol.dispose](): void {
-    this.close();
-  }
-}
-
-/** Opens a Vulkan device. @throws HostError saying what is missing and how to get it. */
+/**
+ * Opens a device.
+ *
+ * @throws HostError saying what is missing and how to get it, when a device was asked for by name and is not there.
+ */
 export function openDevice(options: OpenOptions = {}): Device {
-  const gpu = GpuDevice.create({ device: options.name, validation: options.validation });
-  return new VulkanDevice(gpu, options.memory ?? "automatic");
+  const name = options.name ?? switchValue("ANYPS5_GPU");
+  if (name?.toLowerCase() === INTERPRETER) return new SoftwareDevice();
+  try {
+    const gpu = GpuDevice.create({ device: name, validation: options.validation });
+    return new VulkanDevice(gpu, options.memory ?? "automatic");
+  } catch (error) {
+    const lastResort = name === undefined && options.validation !== true;
+    if (lastResort && error instanceof HostError && NO_VULKAN.includes(error.code)) {
+      return new SoftwareDevice(error.message);
+    }
+    throw error;
+  }
 }

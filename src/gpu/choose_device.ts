@@ -33,7 +33,7 @@ export const pushConstantBytes = 128;
 const preference: readonly DeviceCapabilities["type"][] = ["discrete", "integrated", "virtual", "other", "software"];
 
 /**
- * Chooses a device: those whose name contains `filter` (`software` chooses by type), then the usable ones, then by type, discrete GPUs first.
+ * Chooses a device: those whose name contains `filter` (`cpu` chooses software devices by type), then the usable ones, then by type, discrete GPUs first.
  *
  * @param devices all devices
  * @param filter text, in any case; ANYPS5_GPU when left out
@@ -44,7 +44,7 @@ export function chooseDevice(devices: readonly PhysicalDevice[], filter = switch
   const wanted = filter?.toLowerCase();
   const matching = devices.filter(({ capabilities }) =>
     wanted === undefined ||
-    (wanted === "software" ? capabilities.type === "software" : capabilities.name.toLowerCase().includes(wanted))
+    (wanted === "cpu" ? capabilities.type === "software" : capabilities.name.toLowerCase().includes(wanted))
   );
   const names = devices.map(({ capabilities }) => `"${capabilities.name}"`).join(", ");
   if (matching.length === 0) throw noDevice(`no Vulkan device matches "${filter}" (there is ${names})`);

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
-import { VulkanDevice } from "../../src/driver/device.ts";
+import { VulkanDevice } from "../../src/driver/vulkan/vulkan_device.ts";
 import { GuestFaultError, RefusedError } from "../../src/errors.ts";
 import { anyagc } from "../cli/support.ts";
 import { computeState, descriptor, GuestProgram, words64 } from "../support/guest_program.ts";

@@ -101,7 +101,7 @@ Deno.test("the best usable device is chosen: by name if asked, GPUs before softw
   const all = [software, broken, ancient, small, big];
   assertEquals(chooseDevice(all, undefined), big);
   assertEquals(chooseDevice(all, "LLVM"), software);
-  assertEquals(chooseDevice(all, "software"), software);
+  assertEquals(chooseDevice(all, "cpu"), software);
   assertEquals(chooseDevice([software, broken, ancient], undefined), software);
   assertThrows(
     () => chooseDevice(all, "GeForce"),

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { VulkanDevice } from "../../src/driver/device.ts";
+import { VulkanDevice } from "../../src/driver/vulkan/vulkan_device.ts";
 import type { GpuDevice } from "../../src/gpu/device.ts";
 import { loadProgram } from "../../src/guest/load_program.ts";
 import type { Program } from "../../src/guest/program.ts";
