@@ -6,6 +6,7 @@ import { Access } from "../machine/memory.ts";
 import { refuse } from "../machine/refuse.ts";
 import { LANES, type Wave } from "../machine/wave.ts";
 import { atomicName, ATOMICS32, ATOMICS64 } from "../memory/atomics.ts";
+import { COMPONENTS } from "../memory/formats.ts";
 import { quadAt, setQuadAt, vectorRow } from "../memory/transfer.ts";
 import { Dim, ImageAddress } from "./address.ts";
 import { ImageResource, ImageType } from "./resource.ts";
@@ -63,7 +64,8 @@ function load(hasMip: boolean): Handler {
   return (w, i) => {
     const mask = i.mode === 0 ? 1 : i.mode;
     forLanes(w, i, hasMip, (lane, level) => {
-      const good = readTexel(w, i, image, place, level < 0 ? image.maxMip + 1 : level);
+      if (level < 0) COMPONENTS.fill(0);
+      const good = level < 0 || readTexel(w, i, image, place, level);
       selectComponents(w, i, image, mask);
       writeData(w, i, image, lane, SELECTED_VALUES, mask, good);
     });
