@@ -15,6 +15,8 @@ const THREADS = 64;
 const FILL = 0xdead_beef;
 
 interface KernelCase {
+  /** Largest distance of f32 results in representable numbers; exact when left out. */
+  ulp?: number;
   name: string;
   /** C types of the arguments; a `*` behind a buffer's. */
   types: string[];
@@ -76,16 +78,18 @@ const EXACT: KernelCase[] = [
 /** These may be refused as long as something that they need is; a wrong result is none of the possibilities. */
 const EXACT_OR_REFUSED: KernelCase[] = [
   unary("dbl", "double", doubleWords, 2),
-  unary("fdiv", "float", floatWords),
   unary("priv", "u32", integerWords),
 ];
+
+/** fdiv multiplies by v_rcp_f32, whose result may be 1 ULP off; the product rounds once more. */
+const DIVISION = { ...unary("fdiv", "float", floatWords), ulp: 2 };
 
 /** Doubles that come from f32 values, exactly. */
 function doubleWords(words: number, seed: number): Uint32Array<ArrayBuffer> {
   return new Uint32Array(Float64Array.from(new Float32Array(floatWords(words / 2, seed).buffer)).buffer);
 }
 
-const SIGNATURES: KernelSignature[] = [...EXACT, ...EXACT_OR_REFUSED].map(({ name, types }) => ({
+const SIGNATURES: KernelSignature[] = [...EXACT, ...EXACT_OR_REFUSED, DIVISION].map(({ name, types }) => ({
   name,
   arguments: types.map((type) => ({ kind: type.endsWith("*") ? "global_buffer" : "by_value", type })),
 }));
@@ -95,7 +99,7 @@ const host = () => kernels ??= new HostKernels(corpusFile("llvm", "k.cl"), SIGNA
 /** Runs a kernel on both sides and compares all buffers. */
 function compareWithHost(
   device: GpuDevice,
-  { name, types, values, output }: KernelCase,
+  { name, types, values, output, ulp = 0 }: KernelCase,
   waveSize: 32 | 64,
   groups: number,
   seed: number,
@@ -115,12 +119,36 @@ function compareWithHost(
   assertEquals(run.result.outcome, "passed");
   host().run(name, groups, THREADS, own);
   own.forEach((data, i) => {
-    if (types[i].endsWith("*")) assertWords(run.words(resources.get(String(i))!), data, `${name}, argument ${i}`);
+    if (!types[i].endsWith("*")) return;
+    const words = run.words(resources.get(String(i))!);
+    if (i === output && ulp > 0) assertFloats(words, data, ulp, name);
+    else assertWords(words, data, `${name}, argument ${i}`);
   });
   assert(own[output].some((word, i) => word !== before[i]), "the kernel does something");
 }
 
+/** Asserts that f32 values are at most `ulp` representable numbers apart; NaNs are equal. */
+function assertFloats(actual: Uint32Array, expected: Uint32Array, ulp: number, what: string): void {
+  assertEquals(actual.length, expected.length);
+  const isNan = (word: number) => (word & 0x7fff_ffff) > 0x7f80_0000;
+  const ordered = (word: number) => word >>> 31 !== 0 ? -(word & 0x7fff_ffff) : word;
+  actual.forEach((word, i) => {
+    if (isNan(word) && isNan(expected[i])) return;
+    const distance = Math.abs(ordered(word) - ordered(expected[i]));
+    assert(
+      isNan(word) === isNan(expected[i]) && distance <= ulp,
+      `${what}: word ${i} is 0x${word.toString(16)}, expected 0x${expected[i].toString(16)} within ${ulp} ULP`,
+    );
+  });
+}
+
 for (const waveSize of [32, 64] as const) {
+  corpusDeviceTest(
+    `LLVM fdiv, wave${waveSize}, gives what the kernel gives on the host within 2 ULP`,
+    "llvm",
+    (device) => compareWithHost(device, DIVISION, waveSize, 7, 20, "automatic"),
+  );
+
   for (const kernel of EXACT) {
     corpusDeviceTest(
       `LLVM ${kernel.name}, wave${waveSize}, gives what the kernel gives on the host`,
