@@ -1,7 +1,7 @@
 import { Instruction, Operand } from "../../rdna/instruction.ts";
 import { Ir } from "../ir/ir.ts";
 import { InputKind, Op, Type } from "../ir/ops.ts";
-import { lacksLanes, type RecompileRequest } from "../request.ts";
+import { lacksLanes, type RecompileRequest, threadsOf } from "../request.ts";
 import { FloatFacts } from "../ir/float_facts.ts";
 import { FloatModes } from "./float_modes.ts";
 import type { ImageNeed } from "./image_descriptor.ts";
@@ -111,12 +111,26 @@ export class Lifter {
     request.workgroupIds.forEach((enabled, axis) => {
       if (enabled) this.setScalar(next++, this.input(InputKind.WorkgroupId, axis));
     });
-    if (request.tgSize) this.setScalar(next++, this.poisoned("the TG_SIZE register that the dispatcher loads"));
+    if (request.tgSize) this.setScalar(next++, this.threadgroupSize());
     if (request.scratch) this.setScalar(next++, this.poisoned("the scratch offset that the dispatcher loads"));
     for (let axis = 0; axis < request.threadIdCount; axis++) {
       state.set(Slot.Vgpr0 + axis, this.input(InputKind.LocalId, axis));
     }
     this.fillExec();
+  }
+
+  /**
+   * TG_SIZE: waves of the workgroup (5:0), the wave's number in it (11:6), whether it is the first (31). AMD RDNA2 ISA, "SGPR initialization", has the
+   * count and the first wave; the number is what Mesa's ACO reads as the subgroup's (aco_instruction_selection.cpp, load_subgroup_id).
+   */
+  private threadgroupSize(): number {
+    const { ir, request } = this;
+    const waves = Math.ceil(threadsOf(request) / request.waveSize);
+    if (waves === 1) return ir.constU(0x8000_0001 | 0);
+    const wave = ir.append(Op.Input, Type.U32, InputKind.WaveId);
+    const first = ir.emit(Op.And, ir.emit(Op.IAdd, wave, ir.constU(-1)), ir.constU(0x8000_0000 | 0)); // only 0 - 1 has the bit
+    const number = ir.emit(Op.Or, ir.emit(Op.Shl, wave, ir.constU(6)), ir.constU(waves));
+    return ir.emit(Op.Or, number, first);
   }
 
   /** Waves are whole: lanes that the workgroup or the dispatch lacks are there as well, switched off; programs may switch them on. */

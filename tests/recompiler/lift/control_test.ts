@@ -254,12 +254,17 @@ Deno.test("all refused instructions of a program are named in one error, with pl
 
 Deno.test("registers that the dispatcher loads and nobody models are refused when they are read, and only then", () => {
   const make = (lines: string[]) => () =>
-    liftCode(
-      makeRequest({ code: Uint32Array.from(asm(...lines, "s_endpgm")), userSgprCount: 2, tgSize: true, scratch: true }),
-    );
+    liftCode(makeRequest({ code: Uint32Array.from(asm(...lines, "s_endpgm")), userSgprCount: 2, scratch: true }));
   make(["s_mov_b32 s2, 0", "s_add_u32 s4, s2, s1"])();
-  assertThrows(make(["s_add_u32 s4, s2, s1"]), RefusedError, "TG_SIZE");
-  assertThrows(make(["s_add_u32 s4, s3, s1"]), RefusedError, "scratch offset");
+  assertThrows(make(["s_add_u32 s4, s2, s1"]), RefusedError, "scratch offset");
+});
+
+Deno.test("TG_SIZE holds the number of waves, the wave's number and whether it is the first", () => {
+  const loaded = (threads: number) =>
+    outputs("gfx1030 w32", ["v_lshl_or_b32 v1, v1, 16, s4"], { tgSize: true, workgroupSize: [threads, 1, 1] });
+  const lanes = (value: number) => new Array(32).fill(value);
+  assertEquals(loaded(32), lanes(0x8000_0001));
+  assertEquals(loaded(96), [...lanes(0x8000_0003), ...lanes(0x43), ...lanes(0x83)]);
 });
 
 Deno.test("user data, workgroup ids and thread ids land in the registers that the resource words say", () => {
