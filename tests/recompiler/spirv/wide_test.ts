@@ -144,18 +144,28 @@ function check(rig: Rig, name: string, c: Case, count = 8192, seed = 1): void {
     const given: (number | bigint)[] = [];
     let place = lane * stride;
     for (const kind of c.kinds) {
-      given.push(kind === "f64" ? join(words[place], words[place + 1]) : words[place]);
+      const word = words[place];
+      given.push(kind === "f64" ? join(word, words[place + 1]) : kind.startsWith("f32") ? asSeen(rig, word) : word);
       place += DWORDS[kind];
     }
     const wanted = BigInt(OPERATIONS[name]([...given, ...c.immediates ?? []] as never[]) as number | bigint);
     const have = isDouble ? join(got[lane * 2], got[lane * 2 + 1]) : BigInt(got[lane]);
-    if (!same(name, isDouble, p.ir.type[result] === Type.F32, have, wanted, c)) {
+    const isSingle = p.ir.type[result] === Type.F32;
+    // Below the normal numbers a device that flushes may do so before or after it rounds, and in conversions or not.
+    const isSmall = (bits: bigint) => (bits & 0x7fffffffn) <= 0x00800000n;
+    if (isSingle && !rig.keepsDenormals && isSmall(wanted) && isSmall(have)) continue;
+    if (!same(name, isDouble, isSingle, have, wanted, c)) {
       wrong.push(
         `${name}(${given.map((x) => x.toString(16)).join(", ")}): ${have.toString(16)}, not ${wanted.toString(16)}`,
       );
     }
   }
   if (wrong.length > 0) throw new AssertionError(wrong.join("\n"));
+}
+
+/** An f32 operand as the device sees it. */
+function asSeen(rig: Rig, bits: number): number {
+  return !rig.keepsDenormals && (bits & 0x7f800000) === 0 ? (bits & 0x80000000) >>> 0 : bits;
 }
 
 function same(name: string, double: boolean, single: boolean, have: bigint, wanted: bigint, c: Case): boolean {
@@ -209,10 +219,10 @@ deviceTest("fused multiply-adds are rounded once, by whatever means the device h
     const f32: Case = { kinds: ["f32", "f32", "f32"], cancel: cancelling32 };
     const f64: Case = { kinds: ["f64", "f64", "f64"], cancel: cancelling64 };
     check(rig, "FFma", f32, 1 << 20);
-    check(rig, "FFma", { ...f32, device: { float64: false } }, 1 << 18, 2);
-    check(rig, "FFma64", f64, 1 << 18, 3);
-    check(rig, "FFmaOdd", f32, 1 << 17, 7);
-    check(rig, "FFmaOdd", { ...f32, device: { float64: false } }, 1 << 17, 8);
+    check(rig, "FFma", { ...f32, device: { float64: false } }, 1 << 16, 2);
+    check(rig, "FFma64", f64, 1 << 16, 3);
+    check(rig, "FFmaOdd", f32, 1 << 16, 7);
+    check(rig, "FFmaOdd", { ...f32, device: { float64: false } }, 1 << 15, 8);
     const scaled32: Case = { kinds: ["f32", "f32", "f32", "scale32"], cancel: cancelling32 };
     check(rig, "FFmaScaled", scaled32, 1 << 15, 4);
     check(rig, "FFmaScaled", { ...scaled32, device: { float64: false } }, 1 << 15, 5);
