@@ -2,8 +2,8 @@
  * Sources of vector ALU instructions, fetched for all lanes at once into buffers: SDWA parts, DPP lanes, halves, constants, negate and absolute value
  * (AMD RDNA2 ISA, section 6 "Vector ALU operations" and 13 "SDWA", "DPP"). One instruction runs at a time, so the buffers are shared by all waves.
  */
-import { Encoding, Extra, type Instruction, Operand } from "../../instruction.ts";
-import { type Opcode, SourceClass } from "../../table.ts";
+import { Extra, type Instruction, Operand } from "../../instruction.ts";
+import type { Opcode } from "../../table.ts";
 import type { DataType } from "../../types.ts";
 import { LANES, type Wave } from "../machine/wave.ts";
 import { refuse } from "../machine/refuse.ts";
@@ -194,14 +194,4 @@ function takesModifiers(opcode: Opcode, type: DataType): boolean {
 /** Whether a source type takes a {@linkcode WIDE} buffer. */
 export function isWide(type: DataType): boolean {
   return type.bits * type.count === 64;
-}
-
-/** Whether an instruction has its packed modifiers (VOP3P: abs holds neg_hi). */
-export function isPacked(i: Instruction): boolean {
-  return i.encoding === Encoding.Vop3p;
-}
-
-/** Whether a source admits vector registers only. */
-export function isVectorOnly(opcode: Opcode, n: number): boolean {
-  return opcode.srcClass[n] === SourceClass.Vector;
 }
