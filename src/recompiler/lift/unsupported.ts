@@ -9,7 +9,7 @@ import { refuse } from "./refusal.ts";
 const CLOCK = "the time is not part of what a program's results may depend on here";
 const SCRATCH = "scratch memory is not implemented";
 const GRAPHICS = "it belongs to graphics stages, this is a compute program";
-const SRC2 = "it combines two LDS words as one operation, which no document of gfx10 describes";
+const SRC2 = "it reads one LDS word and changes another as one operation";
 const DOT2 = "how the sums of this dot product are rounded, and whether denormals count, is not documented for gfx10";
 const GWS = "global wave sync reaches across workgroups";
 

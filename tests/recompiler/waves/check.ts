@@ -1,7 +1,7 @@
 /** Registers tests of cases: expectation by hand, IR evaluator, interpreter, device. */
 import { assertEquals } from "@std/assert";
 import { deviceTest } from "../../support/vulkan.ts";
-import { assertWordsEqual, evaluated, interpreted, onDevice, randomInput, type WaveCase } from "./frame.ts";
+import { assertWordsEqual, evaluated, interpreted, onDevice, randomInput, validated, type WaveCase } from "./frame.ts";
 import { expectedOutput, type ModelWave } from "./model.ts";
 
 /** A case with what it should do. */
@@ -20,6 +20,7 @@ export function checkOnHost(c: Check, seed = 1): void {
   const expected = expectedOutput(c, input, c.model);
   const label = `${c.name}, wave${c.waveSize}, exec ${(c.exec ?? -1n).toString(16)}`;
   assertWordsEqual(c, evaluated(c, input.slice()), expected, `${label}: IR evaluator`);
+  assertEquals(validated(c).laneMode, c.laneMode ?? "spanned", label);
   if (c.notInterpreted === undefined) {
     assertWordsEqual(c, interpreted(c, input.slice()), expected, `${label}: interpreter`);
   }

@@ -90,7 +90,7 @@ const REFUSED: readonly (readonly [line: string, why: string, target?: "gfx1013"
   ["ds_ordered_count v3, v1 gds", "ds_ordered_count: ordered counts"],
   ["ds_gws_init v1 gds", "ds_gws_init: global wave sync"],
   ["ds_gws_barrier v1 gds", "ds_gws_barrier: global wave sync"],
-  ["ds_add_src2_u32 v1", "ds_add_src2_u32: it combines two", "gfx1013"],
+  ["ds_add_src2_u32 v1", "ds_add_src2_u32: it reads one LDS word", "gfx1013"],
   ["ds_add_u32 v1, v2 gds", "ds_add_u32: GDS is not implemented"],
   ["ds_read_b32 v1, v2 gds", "ds_read_b32: GDS is not implemented"],
   ["exp mrt0 v0, v0, v0, v0 done", "exp: it belongs to graphics stages"],

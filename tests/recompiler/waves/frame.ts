@@ -15,7 +15,10 @@ import { lift } from "../../../src/recompiler/lift/lift.ts";
 import { dropAbsentLanes } from "../../../src/recompiler/passes/absent_lanes.ts";
 import { ldsHazards } from "../../../src/recompiler/passes/lds_hazards.ts";
 import { chooseRegions } from "../../../src/recompiler/passes/regions.ts";
-import type { RecompileRequest } from "../../../src/recompiler/request.ts";
+import { recompile } from "../../../src/recompiler/recompile.ts";
+import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
+import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
+import type { Artifact, RecompileRequest } from "../../../src/recompiler/request.ts";
 import { structurize } from "../../../src/recompiler/structurize/structurize.ts";
 import { computeState, GuestProgram, words64 } from "../../support/guest_program.ts";
 import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";
@@ -128,6 +131,14 @@ export function liftedOf(c: WaveCase): Ir {
   const ir = lift(cfg, structurize(cfg), request);
   validateIrVerbosely(ir);
   return ir;
+}
+
+/** Recompiles a case and checks the module: the emitter's own verification, and SPIRV-Tools. Returns the artifact. */
+export function validated(c: WaveCase): Artifact {
+  const artifact = recompile(requestOf(c));
+  assertEquals(verifyModule(artifact.spirv), []);
+  assertEquals(openSpirvTools().validate(artifact.spirv).map(({ message }) => message), [], c.lines.join("; "));
+  return artifact;
 }
 
 /** Output of the IR evaluator; all stages of the recompiler must give the same. */
