@@ -4,13 +4,15 @@ import type { FloatBehaviour } from "./probe/float_probe.ts";
 
 /** What the recompiler must know of a device, from its capabilities and the float probe. */
 export function recompilerDevice(capabilities: DeviceCapabilities, behaviour: FloatBehaviour): RecompilerDevice {
-  const { floatControls: { f32 }, features } = capabilities;
+  const { floatControls: { f16, f32, f64 }, features } = capabilities;
   return {
     subgroupSize: capabilities.subgroup.size,
     sharedMemoryBytes: capabilities.limits.computeSharedMemory,
     denormFlush32: f32.denormFlushToZero,
     denormPreserve32: f32.denormPreserve,
     signedZeroInfNanPreserve32: f32.signedZeroInfNanPreserve,
+    signedZeroInfNanPreserve16: f16.signedZeroInfNanPreserve,
+    signedZeroInfNanPreserve64: f64.signedZeroInfNanPreserve,
     roundRte32: f32.roundToNearestEven,
     keepsDenormals32: behaviour.keepsDenormals32,
     flushesDenormals32: behaviour.flushesDenormals32,

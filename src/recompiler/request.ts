@@ -12,6 +12,9 @@ export interface RecompilerDevice {
   denormPreserve32: boolean;
   /** shaderSignedZeroInfNanPreserveFloat32. */
   signedZeroInfNanPreserve32: boolean;
+  /** shaderSignedZeroInfNanPreserveFloat16 and 64 (absent: not known). */
+  signedZeroInfNanPreserve16?: boolean;
+  signedZeroInfNanPreserve64?: boolean;
   /** shaderRoundingModeRTEFloat32. */
   roundRte32: boolean;
   /** Without execution modes the device keeps f32 denormals (probed). */

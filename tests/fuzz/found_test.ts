@@ -7,7 +7,7 @@ import { deviceTest } from "../support/vulkan.ts";
 import { Random } from "../support/random.ts";
 import { runSide } from "./batch.ts";
 import { exact, isNan32 } from "./compare.ts";
-import { int, opcodeOf, sdwa, type SdwaFields, v, vop3 } from "./encode.ts";
+import { int, opcodeOf, sdwa, type SdwaFields, v, vop, vop3, vop3p } from "./encode.ts";
 import { type BatchSettings, buildBatch, type Instance } from "./frame.ts";
 import { SideMaker } from "./sides.ts";
 
@@ -127,3 +127,70 @@ check(
     },
   ],
 );
+
+check("v_cvt_flr and v_cvt_rpi flush denormals as MODE says, and round exactly (AMD, rocjitsu, conversion.h)", [
+  { words: vop(opcodeOf("v_cvt_flr_i32_f32"), v(32), v(8)), inputs: [[0x80000001]], expected: [0], floatMode: 0 },
+  {
+    words: vop(opcodeOf("v_cvt_rpi_i32_f32"), v(32), v(8)),
+    inputs: [[0x3effffff], [0x4b7fffff], [0x3f000000], [0xbf000000]],
+    expected: [0, 0xffffff, 1, 0],
+  },
+]);
+
+check("v_pack_b32_f16 flushes denormals as MODE says (Mesa, ACO)", [
+  {
+    words: vop3(opcodeOf("v_pack_b32_f16"), { dst: v(32), src: [v(8), v(9)] }),
+    inputs: [[0x8001, 1]],
+    expected: [0x8000],
+    floatMode: 0,
+  },
+]);
+
+check("v_fma_mixlo_f16 rounds the exact sum once (AMD, rocjitsu, fp_mode.h)", [
+  {
+    words: vop3p(opcodeOf("v_fma_mixlo_f16"), { dst: v(32), src: [v(8), v(9), v(10)], opSelHi: 0 }),
+    // 65520 is where f16 overflows; a sum just below it must not be rounded to it in f32 first.
+    inputs: [[0x3f800000, 0xa0000000, 0x477ff000]],
+    expected: [0x7bff],
+    floatMode: 0xf0,
+  },
+]);
+
+check("v_div_fmas keeps denormal sources, and v_div_scale decides by exponent fields (AMD, rocjitsu, division.h)", [
+  {
+    words: vop3(opcodeOf("v_div_fmas_f32"), { dst: v(32), src: [v(8), v(9), v(10)] }),
+    inputs: [[0x00400000, 0x40800000, 0]],
+    expected: [0x01000000],
+    floatMode: 0,
+  },
+  {
+    words: vop3(opcodeOf("v_div_scale_f32"), { dst: v(32), sdst: 106, src: [v(8), v(8), v(9)] }),
+    // A denormal quotient of numbers whose exponents are less than 96 apart: nothing is scaled.
+    inputs: [[0x5f000000, 0x2f800000]],
+    expected: [0x5f000000],
+    floatMode: 0xf0,
+  },
+]);
+
+check("clamp of v_cvt_pkrtz_f16_f32 acts on both halves", [
+  {
+    words: vop3(opcodeOf("v_cvt_pkrtz_f16_f32"), { dst: v(32), src: [v(8), v(9)], clamp: true }),
+    inputs: [[0xc0000000, 0x40000000]],
+    expected: [0x3c000000],
+  },
+]);
+
+check("a part of a register that is a flushed denormal always is a zero that products respect", [
+  {
+    words: sdwa(opcodeOf("v_mul_f16"), v(32), v(8), v(9), { ...PLAIN, select: [6, 1] }),
+    inputs: [[0xfc34, 0xd28d], [0x7c00, 0xd28d], [0xbc00, 0xd28d]],
+    expected: [0xfe34, 0xfe00, 0x8000],
+    floatMode: 0,
+  },
+  {
+    words: sdwa(opcodeOf("v_mul_f32"), v(32), v(8), v(9), { ...PLAIN, select: [6, 1] }),
+    inputs: [[0x7f800000, 0xd28d], [0xbf800000, 0xd28d]],
+    expected: [NaN, 0x80000000],
+    floatMode: 0,
+  },
+]);

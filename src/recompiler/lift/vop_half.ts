@@ -2,7 +2,7 @@
  * Vector f16 operations (AMD RDNA2 ISA, sections 12.7, 12.8, 12.10). Sums and products are operations on bits; the rest is computed in f32, which
  * holds every f16 number, and rounded once.
  */
-import type { Instruction } from "../../rdna/instruction.ts";
+import { Flag, type Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
@@ -51,6 +51,7 @@ function quietHalf(l: Lifter, bits: number): number {
 
 function refuseOutput(i: Instruction): void {
   if (i.omod !== 0) refuse("an output modifier on packed halves");
+  if (i.flags & Flag.Clamp) refuse("clamp on packed halves");
 }
 
 type Compute = (l: Lifter, a: number, b: number, c: number) => number;

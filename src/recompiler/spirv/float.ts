@@ -61,6 +61,7 @@ const FLUSH_BOTH = 0;
  * it matters; what then is left over is refused.
  */
 export function declareFloatModes(e: Emitter): void {
+  preserveSpecialNumbers(e);
   const added = firstFloatAtomic(e);
   const rounded = earlier(firstOf(e, ROUNDED), added), governed = earlier(firstOf(e, EXACT), rounded);
   if (governed < 0) return;
@@ -93,6 +94,21 @@ export function declareFloatModes(e: Emitter): void {
       "float-denormals",
       `FLOAT_MODE ${hex(floatMode)} keeps f32 denormals, and this device does not`,
     );
+  }
+}
+
+/** Keeps drivers from taking x * 0 for 0 and x + 0 for x in f16 and f64 (Mesa's NIR does so where the mode is not declared). */
+function preserveSpecialNumbers(e: Emitter): void {
+  const { request: { device }, usage: { present }, module } = e;
+  for (
+    const [supported, width, ops] of [
+      [device.signedZeroInfNanPreserve16 && device.float16, 16, [Op.HAdd, Op.HMul, Op.HFma]],
+      [device.signedZeroInfNanPreserve64 && device.float64, 64, [Op.FAdd64, Op.FMul64, Op.FFma64, Op.FFmaScaled64]],
+    ] as const
+  ) {
+    if (!supported || ops.every((op) => present[op] === 0)) continue;
+    module.capability(Capability.SignedZeroInfNanPreserve);
+    module.mode(Mode.SignedZeroInfNanPreserve, width);
   }
 }
 

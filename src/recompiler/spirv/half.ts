@@ -16,7 +16,7 @@ const PAIRS = new WeakMap<Emitter, Map<number, number>>();
 
 /** A U32 as two f16. */
 function asPair(e: Emitter, value: number): number {
-  return PAIRS.get(e)?.get(value) ?? e.body.op1(Code.Bitcast, T.F16x2, e.use(value));
+  return PAIRS.get(e)?.get(value) ?? e.body.op1(Code.Bitcast, T.F16x2, operand(e, value));
 }
 
 function keepPair(e: Emitter, i: number, pair: number): void {
@@ -26,10 +26,12 @@ function keepPair(e: Emitter, i: number, pair: number): void {
   pairs.set(i, pair);
 }
 
-/** An operand of an f16 operation that goes through f32: a zero must not be a constant there (see Inputs.writeZeros). */
+/** An operand of an f16 operation: a zero must not be a constant (see Inputs.writeZeros). */
 function operand(e: Emitter, value: number): number {
-  const { ir } = e;
-  return ir.op[value] === Op.Const && ir.a[value] === 0 ? e.inputs.zeroBits() : e.use(value);
+  const { ir, body, module } = e;
+  if (ir.op[value] !== Op.Const || (ir.a[value] & 0x7fff) !== 0) return e.use(value);
+  const zero = e.inputs.zeroBits();
+  return (ir.a[value] & 0x8000) === 0 ? zero : body.op2(Code.BitwiseOr, T.U32, zero, module.u32(0x8000));
 }
 
 function sumOrProduct(opcode: number, name: HalfOperation): Handler {

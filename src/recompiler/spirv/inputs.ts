@@ -77,11 +77,11 @@ export class Inputs {
     return sign === 0 ? this.zeroBits() : body.op2(Code.BitwiseOr, T.U32, this.zeroBits(), module.u32(sign));
   }
 
-  /** A U32 zero that no driver knows to be one: the top bit of a workgroup's number. Made in the first block. */
+  /** A U32 zero that no driver knows to be one, nor any bit of it: copies of the top bit of a workgroup's number. Made in the first block. */
   zeroBits(): number {
     return this.once("zeroBits", () => {
       const { body, module } = this.e;
-      return body.op2(Code.ShiftRightLogical, T.U32, this.component(BuiltIn.WorkgroupId, 0), module.u32(31));
+      return body.op2(Code.ShiftRightArithmetic, T.U32, this.component(BuiltIn.WorkgroupId, 0), module.u32(31));
     });
   }
 

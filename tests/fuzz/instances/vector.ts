@@ -6,7 +6,7 @@ import type { Random } from "../../support/random.ts";
 import { exact, isNan16, isNan32, partOf } from "../compare.ts";
 import { dpp16, dpp8, sdwa, v, vop, vop3, vop3p } from "../encode.ts";
 import { type BatchSettings, type Check, DESTINATION, type Instance, SCALARS, type Source } from "../frame.ts";
-import { compareOf } from "./accuracy.ts";
+import { compareOf, isApproximate } from "./accuracy.ts";
 import { Operands, Preparation } from "./operands.ts";
 
 /** Forms of vector instructions. */
@@ -210,14 +210,16 @@ function encodeSdwa(d: Draft): Encoded {
     select,
     neg: random.chance(0.4) ? random.below(4) & d.modifiable : 0,
     abs: random.chance(0.3) ? random.below(4) & d.modifiable : 0,
-    dstSelect: random.chance(0.3) ? 6 : random.below(7),
+    // A part of an approximate number says nothing.
+    dstSelect: random.chance(0.3) || isApproximate(opcode) ? 6 : random.below(7),
     dstUnused: random.below(3),
     clamp: type.kind !== "mask" && random.chance(floatResult ? 0.2 : 0.08),
     omod,
     sdst: d.sdst === Operand.Vcc || d.sdst === Operand.Exec ? -1 : d.sdst,
   };
   const words = [sdwa(opcode, d.dst, a, b, fields)];
-  if (opcode.encoding === Encoding.Vopc || type.kind !== "f" || (type.bits === 32 && fields.dstSelect === 6)) {
+  const whole = fields.dstSelect === 6 && (type.bits === 32 || isApproximate(opcode));
+  if (opcode.encoding === Encoding.Vopc || type.kind !== "f" || whole) {
     return { words, omod };
   }
   // The whole result goes to v48, which nothing else uses. It comes first: the instruction may overwrite its own sources.

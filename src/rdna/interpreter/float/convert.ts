@@ -42,14 +42,14 @@ export function cvtU32F32(m: FloatMode, a: number): number {
   return toU32(f32Value(input32(m, a)));
 }
 
-/** V_CVT_RPI_I32_F32: floor(a + 0.5), the sum rounded to nearest even whatever MODE says (LLVM: the instruction does not read MODE). */
-export function cvtRpiI32F32(_m: FloatMode, a: number): number {
-  return toI32(Math.floor(Math.fround(f32Value(a) + 0.5)));
+/** V_CVT_RPI_I32_F32: floor(a + 0.5), exactly (AMD's emulator: ROCm/rocm-systems, rocjitsu, conversion.h). */
+export function cvtRpiI32F32(m: FloatMode, a: number): number {
+  return toI32(Math.floor(f32Value(input32(m, a)) + 0.5));
 }
 
 /** V_CVT_FLR_I32_F32: floor(a). */
-export function cvtFlrI32F32(_m: FloatMode, a: number): number {
-  return toI32(Math.floor(f32Value(a)));
+export function cvtFlrI32F32(m: FloatMode, a: number): number {
+  return toI32(Math.floor(f32Value(input32(m, a))));
 }
 
 /** V_CVT_F32_I32. */
@@ -145,9 +145,11 @@ export function cvtNormU16F16(m: FloatMode, a: number): number {
   return toUnorm16(f16Value(input16(m, a)));
 }
 
-/** An f32 number cut off to a byte 0..255 (V_CVT_PK_U8_F32). */
+const TO_WHOLE = [roundToEven, Math.ceil, Math.floor, Math.trunc];
+
+/** An f32 number as a byte 0..255, rounded as MODE says (V_CVT_PK_U8_F32; measured by AMD on gfx1201: ROCm/rocm-systems, rocjitsu). */
 export function cvtU8F32(m: FloatMode, a: number): number {
-  return clampWhole(Math.trunc(f32Value(input32(m, a))), 0, 255);
+  return clampWhole(TO_WHOLE[m.round32](f32Value(input32(m, a))), 0, 255);
 }
 
 /** V_CVT_F32_UBYTE0..3: byte `index` of the source. */

@@ -1,30 +1,21 @@
 /**
  * The steps of correctly rounded division: v_div_scale, v_div_fmas, v_div_fixup (AMD RDNA2 ISA, section 12.10), and v_trig_preop_f64.
  *
- * Three points of the document's pseudo code cannot be meant as written, since compilers build IEEE division from these instructions and it comes out
- * right: v_div_fmas scales by 2^64 or 2^-64 (f64: 2^128, 2^-128), by the size of its third operand, not by 2^32; where both the reciprocal and the
- * quotient are denormal, v_div_scale scales the denominator down; and v_div_fixup makes an overflow of a NaN. The tests run the whole sequence against
- * exact division.
+ * The pseudo code of the document does not divide. What the hardware does was measured by AMD on gfx1100 and gfx1201 (ROCm/rocm-systems, rocjitsu,
+ * division.h): v_div_scale decides by exponent fields; v_div_fmas scales by 2^64 or 2^-64 (f64: 2^128, 2^-128) by the size of its third operand, in the one
+ * rounding of the multiply-add, and keeps denormal sources; v_div_fixup takes a quotient that is no number for an overflow. The tests run the whole sequence
+ * against exact division.
  */
 import { f16Value, f32Value, f64Value, isNan16, isNan32, isNan64, quiet32, quiet64 } from "./bits.ts";
 import { input16 } from "./f16.ts";
-import { input32, ldexp32, scaledFma32 } from "./f32.ts";
-import { fma64, input64, ldexp64 } from "./f64.ts";
+import { input32, ldexp32, output32, scaledFma32 } from "./f32.ts";
+import { fma64, input64, ldexp64, output64 } from "./f64.ts";
 import { roundExact } from "./exact.ts";
-import { type FloatMode, Round } from "./mode.ts";
+import { FloatMode, Round } from "./mode.ts";
+import { roundToF32 } from "./round.ts";
 
 /** Whether the last v_div_scale asks v_div_fmas to scale its result (the VCC bit). */
 export let divisionScales = false;
-
-/** What happens to a source of v_div_scale. */
-const enum Scale {
-  None,
-  Up,
-  Down,
-}
-
-const MIN_NORMAL32 = 2 ** -126;
-const MIN_NORMAL64 = 2 ** -1022;
 
 function exponentField32(bits: number): number {
   return bits >>> 23 & 0xff;
@@ -35,40 +26,39 @@ function exponentField64(bits: bigint): number {
 }
 
 /**
- * The decision of v_div_scale, the same for f32 and f64.
+ * The decision of v_div_scale by exponent fields, the same for f32 and f64. Sets {@linkcode divisionScales}.
  *
- * @param isDenominator the source to scale is the denominator; else it is the numerator
+ * @param denominator exponent field of S1
+ * @param numerator exponent field of S2
+ * @param far difference of exponents from which on the quotient is near the largest or the smallest number
+ * @param largest exponent fields from this one on have a denormal reciprocal
+ * @param tiny exponent fields of numerators up to this one count as tiny
+ * @returns the direction in which S0 is scaled: 1, 0 or -1
  */
-function decide(
-  difference: number,
-  limit: number,
-  denominatorDenormal: boolean,
-  reciprocalDenormal: boolean,
-  quotientDenormal: boolean,
-  tinyNumerator: boolean,
+function scaleDirection(
+  denominator: number,
+  numerator: number,
+  far: number,
+  largest: number,
+  tiny: number,
   isDenominator: boolean,
-  isNumerator: boolean,
-): Scale {
+): number {
+  const difference = numerator - denominator;
   divisionScales = false;
-  if (difference >= limit) {
+  if (difference >= far) {
     divisionScales = true;
-    return isDenominator ? Scale.Up : Scale.None;
+    return isDenominator ? 1 : 0;
   }
-  if (denominatorDenormal) return Scale.Up;
-  if (reciprocalDenormal && quotientDenormal) {
+  if (denominator === 0) return 1;
+  if (denominator >= largest) {
+    divisionScales = difference <= -far;
+    return divisionScales && !isDenominator ? 0 : -1;
+  }
+  if (difference <= -far) {
     divisionScales = true;
-    return isDenominator ? Scale.Down : Scale.None;
+    return isDenominator ? 0 : 1;
   }
-  if (reciprocalDenormal) return Scale.Down;
-  if (quotientDenormal) {
-    divisionScales = true;
-    return isNumerator ? Scale.Up : Scale.None;
-  }
-  return tinyNumerator ? Scale.Up : Scale.None;
-}
-
-function isDenormal(size: number, smallestNormal: number): boolean {
-  return size !== 0 && size < smallestNormal;
+  return numerator <= tiny ? 1 : 0;
 }
 
 /** V_DIV_SCALE_F32: a is the denominator b or the numerator c. Sets {@linkcode divisionScales}. */
@@ -76,61 +66,40 @@ export function divScale32(m: FloatMode, a: number, b: number, c: number): numbe
   a = input32(m, a);
   b = input32(m, b);
   c = input32(m, c);
-  const denominator = Math.abs(f32Value(b)), numerator = Math.abs(f32Value(c));
-  divisionScales = false;
-  if (denominator === 0 || numerator === 0) return NAN32;
-  const scale = decide(
-    exponentField32(c) - exponentField32(b),
-    96,
-    isDenormal(denominator, MIN_NORMAL32),
-    isDenormal(1 / denominator, MIN_NORMAL32),
-    isDenormal(numerator / denominator, MIN_NORMAL32),
-    exponentField32(c) <= 23,
-    f32Value(a) === f32Value(b),
-    f32Value(a) === f32Value(c),
-  );
-  return scale === Scale.None ? a : ldexp32(m, a, scale === Scale.Up ? 64 : -64);
+  const direction = scaleDirection(exponentField32(b), exponentField32(c), 96, 253, 24, a === b);
+  if ((b & 0x7fffffff) === 0 || (c & 0x7fffffff) === 0) return NAN32;
+  return direction === 0 ? (isNan32(a) ? quiet32(a) : output32(m, a)) : ldexp32(m, a, direction * 64);
 }
 
 const NAN32 = 0x7fc00000;
 const NAN64 = 0x7ff8_0000_0000_0000n;
+const SIZE64 = 0x7fff_ffff_ffff_ffffn;
 
 /** V_DIV_SCALE_F64. Sets {@linkcode divisionScales}. */
 export function divScale64(m: FloatMode, a: bigint, b: bigint, c: bigint): bigint {
   a = input64(m, a);
   b = input64(m, b);
   c = input64(m, c);
-  const denominator = Math.abs(f64Value(b)), numerator = Math.abs(f64Value(c));
-  divisionScales = false;
-  if (denominator === 0 || numerator === 0) return NAN64;
-  const scale = decide(
-    exponentField64(c) - exponentField64(b),
-    768,
-    isDenormal(denominator, MIN_NORMAL64),
-    isDenormal(1 / denominator, MIN_NORMAL64),
-    quotientIsDenormal64(numerator, denominator),
-    exponentField64(c) <= 53,
-    f64Value(a) === f64Value(b),
-    f64Value(a) === f64Value(c),
-  );
-  return scale === Scale.None ? a : ldexp64(m, a, scale === Scale.Up ? 128 : -128);
+  const direction = scaleDirection(exponentField64(b), exponentField64(c), 768, 2045, 53, a === b);
+  if ((b & SIZE64) === 0n || (c & SIZE64) === 0n) return NAN64;
+  return direction === 0 ? (isNan64(a) ? quiet64(a) : output64(m, a)) : ldexp64(m, a, direction * 128);
 }
 
-/** A quotient that f64 rounds to zero is below the normal numbers too. */
-function quotientIsDenormal64(numerator: number, denominator: number): boolean {
-  return denominator < Infinity && numerator / denominator < MIN_NORMAL64;
-}
+/** MODE as v_div_fmas sees it: it keeps denormal sources. */
+const FMAS_MODE = new FloatMode();
 
 /** V_DIV_FMAS_F32: a fused multiply-add, scaled where VCC says so. */
 export function divFmas32(m: FloatMode, a: number, b: number, c: number, scales: boolean): number {
   const factor = !scales ? 1 : exponentField32(c) > 127 ? 2 ** 64 : 2 ** -64;
-  return scaledFma32(m, a, b, c, factor);
+  FMAS_MODE.set(m.bits | 0x50);
+  return scaledFma32(FMAS_MODE, a, b, c, factor);
 }
 
 /** V_DIV_FMAS_F64. */
 export function divFmas64(m: FloatMode, a: bigint, b: bigint, c: bigint, scales: boolean): bigint {
   const scale = !scales ? 0 : exponentField64(c) > 1023 ? 128 : -128;
-  return fma64(m, a, b, c, scale);
+  FMAS_MODE.set(m.bits | 0x50);
+  return fma64(FMAS_MODE, a, b, c, scale);
 }
 
 /** Cases of division that are decided without a quotient; `Quotient` is the rest. */
@@ -149,11 +118,10 @@ function specialCase(denominator: number, numerator: number): Special {
 }
 
 /**
- * V_DIV_FIXUP_F32: the quotient a of numerator c and denominator b, corrected for special operands. Where the steps before have overflowed, a is NaN, and
- * the result infinity (as on RDNA3 hardware: tinygrad, test/amd/hw/test_vop3.py).
+ * V_DIV_FIXUP_F32: the quotient a of numerator c and denominator b, corrected for special operands. Where the steps before have overflowed, a is infinite or
+ * NaN, and the result what an overflow rounds to. A denormal quotient stays.
  */
 export function divFixup32(m: FloatMode, a: number, b: number, c: number): number {
-  a = input32(m, a);
   b = input32(m, b);
   c = input32(m, c);
   const sign = (b ^ c) & 0x80000000;
@@ -169,8 +137,12 @@ export function divFixup32(m: FloatMode, a: number, b: number, c: number): numbe
   }
   const difference = exponentField32(c) - exponentField32(b);
   if (difference < -150) return underflow32(m, sign);
-  return isNan32(a) ? sign | 0x7f800000 : sign | (a & 0x7fffffff);
+  if ((a & 0x7fffffff) >= 0x7f800000) return roundToF32(sign < 0 ? -HUGE : HUGE, m.round32);
+  return sign | (a & 0x7fffffff);
 }
+
+/** Larger than every f32 number. */
+const HUGE = 2 ** 200;
 
 /** What a result too small for any f32 number rounds to. */
 function underflow32(m: FloatMode, sign: number): number {
@@ -180,7 +152,6 @@ function underflow32(m: FloatMode, sign: number): number {
 
 /** V_DIV_FIXUP_F64. */
 export function divFixup64(m: FloatMode, a: bigint, b: bigint, c: bigint): bigint {
-  a = input64(m, a);
   b = input64(m, b);
   c = input64(m, c);
   const sign = (b ^ c) & 1n << 63n;
@@ -198,12 +169,12 @@ export function divFixup64(m: FloatMode, a: bigint, b: bigint, c: bigint): bigin
     const away = m.round64 === (sign !== 0n ? Round.Down : Round.Up);
     return away && !m.flushOut64 ? sign | 1n : sign;
   }
-  return isNan64(a) ? sign | 0x7ff0_0000_0000_0000n : sign | (a & 0x7fff_ffff_ffff_ffffn);
+  if ((a & SIZE64) >= 0x7ff0_0000_0000_0000n) return roundExact(sign === 0n ? 1n : -1n, 2000, m.round64);
+  return sign | (a & SIZE64);
 }
 
 /** V_DIV_FIXUP_F16. */
 export function divFixup16(m: FloatMode, a: number, b: number, c: number): number {
-  a = input16(m, a);
   b = input16(m, b);
   c = input16(m, c);
   const sign = (b ^ c) & 0x8000;
@@ -217,7 +188,7 @@ export function divFixup16(m: FloatMode, a: number, b: number, c: number): numbe
     case Special.Zero:
       return sign;
   }
-  return sign | (a & 0x7fff);
+  return sign | Math.min(a & 0x7fff, 0x7c00);
 }
 
 /** Bits of 2 / pi behind the point that v_trig_preop_f64 knows. */

@@ -103,11 +103,24 @@ export function writeF64(w: Wave, i: Instruction): void {
   write64(w, i);
 }
 
+/** Two f16 results in a register: clamp on each. */
+function writePairF16(w: Wave, i: Instruction): void {
+  if (i.omod !== 0) refuse(w, i, "an output modifier on a pair of f16 is not documented");
+  if (i.flags & Flag.Clamp) {
+    for (let lane = 0; lane < w.size; lane++) {
+      const pair = RESULT[lane];
+      RESULT[lane] = clamp16(w.mode, pair & 0xffff) | clamp16(w.mode, pair >>> 16) << 16;
+    }
+  }
+  write32(w, i);
+}
+
 /** The write that a destination type of the opcode table asks for. */
 export function writeOf(type: DataType): Write {
   if (type.bits * type.count === 64) return type.kind === "f" ? writeF64 : write64;
   if (type.bits === 16 && type.count === 1) return type.kind === "f" ? writeF16 : write16;
-  return type.kind === "f" && type.count === 1 ? writeF32 : write32;
+  if (type.kind !== "f") return write32;
+  return type.count === 1 ? writeF32 : writePairF16;
 }
 
 /** Refuses modifiers on an instruction whose result they cannot change in a documented way. */

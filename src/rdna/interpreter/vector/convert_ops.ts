@@ -1,5 +1,5 @@
 /** Vector conversions (AMD RDNA2 ISA, sections 12.7, 12.8, 12.10). */
-import { f64Bits } from "../float/bits.ts";
+import { f64Bits, isNan16 } from "../float/bits.ts";
 import {
   cvtF16I16,
   cvtF16U16,
@@ -23,7 +23,7 @@ import {
   cvtU32F64,
   cvtU8F32,
 } from "../float/convert.ts";
-import { cvtF16F32, cvtF16F32In, cvtF32F16 } from "../float/f16.ts";
+import { cvtF16F32, cvtF16F32In, cvtF32F16, input16, output16 } from "../float/f16.ts";
 import { type FloatMode, Round } from "../float/mode.ts";
 import type { Define } from "../handler.ts";
 import { defineVop, type Kernel } from "./framework.ts";
@@ -73,9 +73,15 @@ const KERNELS: Readonly<Record<string, Kernel>> = {
     const shift = (b & 3) * 8;
     return c & ~(0xff << shift) | cvtU8F32(m, a) << shift;
   },
-  v_pack_b32_f16: (_m, a, b) => pack(a, b),
+  // Flushes denormals as MODE says (Mesa: ACO packs with it only where MODE keeps them); in IEEE mode NaNs become quiet (ROCm/rocm-systems, rocjitsu).
+  v_pack_b32_f16: (m: FloatMode, a: number, b: number) => pack(packed16(m, a), packed16(m, b)),
   v_sat_pk_u8_i16: (_m, a: number) => limit(a << 16 >> 16, 0, 255) | limit(a >> 16, 0, 255) << 8,
 };
+
+function packed16(m: FloatMode, bits: number): number {
+  const result = output16(m, input16(m, bits));
+  return m.ieee && isNan16(result) ? result | 0x200 : result;
+}
 
 /** Adds the handlers of this class. */
 export function defineConversions(define: Define): void {

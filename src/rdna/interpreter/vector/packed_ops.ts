@@ -6,9 +6,9 @@
 import { Encoding, Flag, type Instruction, Operand } from "../../instruction.ts";
 import { opcodeId, OPCODES } from "../../table.ts";
 import { f16Value, f32Value, isNan16, isNan32, quiet32, widen16 } from "../float/bits.ts";
-import { add16, clamp16, cvtF16F32, fma16, input16, max16, min16, mul16 } from "../float/f16.ts";
+import { add16, clamp16, fma16, input16, max16, min16, mul16, result16 } from "../float/f16.ts";
 import { clamp32, fma32, input32, result32 } from "../float/f32.ts";
-import { addToOdd } from "../float/round.ts";
+import { addInMode, addToOdd } from "../float/round.ts";
 import type { FloatMode } from "../float/mode.ts";
 import type { Define, Handler } from "../handler.ts";
 import { LANES, type Wave } from "../machine/wave.ts";
@@ -53,7 +53,7 @@ export function definePacked(define: Define): void {
   for (const [name, half] of Object.entries(FLOATS)) define(name, packedFloat(name, half));
   for (const [name, half] of Object.entries(INTEGERS)) define(name, packedInteger(name, half));
   define("v_pk_fmac_f16", packedFmac);
-  define("v_fma_mix_f32", mix(write32Clamped));
+  define("v_fma_mix_f32", mix(fma32, write32Clamped));
   define("v_fma_mixlo_f16", mixHalf(0));
   define("v_fma_mixhi_f16", mixHalf(16));
   defineDots(define);
@@ -150,13 +150,16 @@ function fetchMixed(w: Wave, i: Instruction, n: number): void {
   }
 }
 
-function mix(write: (w: Wave, i: Instruction) => void): Handler {
+function mix(
+  compute: (m: FloatMode, a: number, b: number, c: number) => number,
+  write: (w: Wave, i: Instruction) => void,
+): Handler {
   return (w, i) => {
     beginVector(w, i);
     for (let n = 0; n < 3; n++) fetchMixed(w, i, n);
     const [a, b, c] = NARROW;
     for (let lane = 0; lane < w.size; lane++) {
-      if (w.isActive(lane)) RESULT[lane] = fma32(w.mode, a[lane], b[lane], c[lane]);
+      if (w.isActive(lane)) RESULT[lane] = compute(w.mode, a[lane], b[lane], c[lane]);
     }
     write(w, i);
   };
@@ -168,13 +171,19 @@ function write32Clamped(w: Wave, i: Instruction): void {
   write32(w, i);
 }
 
-/** The f32 result rounded once more, to f16, into one half of the destination. */
+/** a * b + c of f32 numbers, rounded to f16 once (AMD's emulator, ROCm/rocm-systems, rocjitsu, fp_mode.h, agrees with the hardware so). */
+function fmaToF16(m: FloatMode, a: number, b: number, c: number): number {
+  const [x, y, z] = [a, b, c].map((bits) => f32Value(input32(m, bits)));
+  return result16(m, addInMode(x * y, z, m.round64));
+}
+
+/** f16 results into one half of the destination, with clamp. */
 function mixHalf(shift: number): Handler {
-  return mix((w, i) => {
+  return mix(fmaToF16, (w, i) => {
     const row = (i.dst - Operand.Vgpr0) * LANES;
     for (let lane = 0; lane < w.size; lane++) {
       if (!w.isActive(lane)) continue;
-      let bits = cvtF16F32(w.mode, RESULT[lane]);
+      let bits = RESULT[lane];
       if (i.flags & Flag.Clamp) bits = clamp16(w.mode, bits);
       w.vgpr[row + lane] = w.vgpr[row + lane] & ~(0xffff << shift) | bits << shift;
     }

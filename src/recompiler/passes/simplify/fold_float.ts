@@ -1,6 +1,7 @@
 /** Folds of f32 operations: only where the result is the same bits whatever MODE and the device do with denormals and NaNs. */
 import { isDenormal } from "../../ir/float_facts.ts";
 import { Op, Type } from "../../ir/ops.ts";
+import { possibleBits } from "./fold_integer.ts";
 import type { Fold, Folder } from "./folder.ts";
 
 const view = new DataView(new ArrayBuffer(4));
@@ -84,6 +85,8 @@ export const FLOAT_FOLDS: Readonly<Record<string, Fold>> = {
   },
   FlushDenorm: (f, _o, _t, a) => {
     if (f.isConst(a)) return isDenormal(f.ir.a[a]) ? f.ir.constF(f.ir.a[a] & 0x80000000) : a;
+    // A few bits of a register (SDWA) are a denormal always. Drivers find that out too, and then take a product for zero: see Inputs.writeZeros.
+    if (f.ir.op[a] === Op.BitcastF && (possibleBits(f, f.ir.a[a]) >>> 0) < 0x800000) return f.ir.constF(0);
     return f.floats.mayBeDenormal(a) ? 0 : a;
   },
   CvtU2F: fromInt((a) => a >>> 0),

@@ -75,6 +75,24 @@ const bitcast = (inverse: number, toFloat: boolean): Fold => (f, _op, _type, a) 
 };
 
 const u = (x: number) => x >>> 0;
+
+/** Bits that a U32 value may have set. */
+export function possibleBits(f: Folder, id: number): number {
+  const { ir } = f;
+  const by = (count: number) => f.isConst(count) ? ir.a[count] & 31 : 0;
+  switch (ir.op[id]) {
+    case Op.Const:
+      return ir.a[id];
+    case Op.And:
+      return f.isConst(ir.b[id]) ? ir.a[ir.b[id]] : -1;
+    case Op.UBfe:
+      return f.isConst(ir.c[id]) && ir.a[ir.c[id]] < 32 ? 2 ** ir.a[ir.c[id]] - 1 : -1;
+    case Op.Shr:
+      return -1 >>> by(ir.b[id]);
+    default:
+      return -1;
+  }
+}
 const multiplyHigh = (a: bigint, b: bigint) => Number(BigInt.asIntN(32, (a * b) >> 32n));
 
 /** By operation name. */
@@ -94,6 +112,8 @@ export const INTEGER_FOLDS: Readonly<Record<string, Fold>> = {
   And: first(
     constants((a, b) => a & b),
     (f, _o, _t, a, b) => f.is(b, -1) || a === b ? a : f.is(b, 0) ? b : 0,
+    // What a mask leaves of a narrow field.
+    (f, _o, _t, a, b) => f.isConst(b) && (possibleBits(f, a) & f.ir.a[b]) === 0 ? f.u(0) : 0,
     reassociate((x, y) => x & y),
   ),
   Or: first(
