@@ -1,0 +1,200 @@
+/**
+ * Runs recompiled machine code and the module that it was compiled from with the same inputs, and compares memory. Where lanes look at each other the
+ * module's own run depends on the device's subgroups, so the reference interpreter runs the machine code instead.
+ *
+ * @module
+ */
+import { launch, type LaunchRequest } from "../../src/guest/harness.ts";
+import type { Device } from "../../src/driver/device.ts";
+import { SoftwareDevice } from "../../src/driver/software/software_device.ts";
+import { VulkanDevice } from "../../src/driver/vulkan/vulkan_device.ts";
+import { AnyAgcError } from "../../src/errors.ts";
+import type { GpuDevice } from "../../src/gpu/device.ts";
+import { runSpirv } from "../../tests/support/spirv_oracle.ts";
+import type { WaveSize } from "../corpus/compile.ts";
+import { readModule } from "../corpus/spirv/module.ts";
+import { type ComputeInterface, reflectCompute } from "../corpus/spirv/reflect.ts";
+import { usageOf } from "../corpus/spirv/usage.ts";
+import { type CorpusFolders, machineCode } from "./corpus.ts";
+import { bufferWords, type Profile, PROFILES, pushWords } from "./inputs.ts";
+import { floatPushWords } from "./push_types.ts";
+import { largestUlp } from "./ulp.ts";
+
+/** What came of running a module. */
+export type CompareRow =
+  | {
+    readonly module: string;
+    readonly outcome: "same";
+    /** What the machine code was compared with. */
+    readonly oracle: Oracle;
+    /** Words that the run changed. */
+    readonly wordsWritten: number;
+    /** Largest difference, in units in the last place of f32 or f16; 0: the same bits. */
+    readonly ulp: number;
+    readonly profile: number;
+  }
+  | {
+    readonly module: string;
+    readonly outcome: "differs" | "refused" | "failed" | "idle" | "out-of-range" | "no-oracle";
+    readonly reason: string;
+    readonly oracle?: Oracle;
+    readonly inexact?: readonly string[];
+    readonly profile?: number;
+  };
+
+type Oracle = "original" | "interpreter";
+
+/** ULP that a module with operations of device-dependent precision (`usageOf`) may differ by. Everything else must be the same to the bit. */
+export const INEXACT_ULP = 64;
+
+/** How to compare. */
+export interface CompareOptions {
+  readonly folders: Pick<CorpusFolders, "treated" | "treatedCode">;
+  readonly wave: WaveSize;
+  readonly gpu: GpuDevice;
+  /** Compare with the interpreter even where the original can be run. */
+  readonly interpreter?: boolean;
+}
+
+/** Runs one module; undefined where there is no machine code of it. */
+export function compareModule(module: string, options: CompareOptions): CompareRow | undefined {
+  const { folders, wave, gpu } = options;
+  const shader = machineCode(folders.treatedCode, module, wave);
+  if (shader === undefined) return undefined;
+  const spirv = readModule(`${folders.treated}/${module}`);
+  const reflected = reflectCompute(spirv), usage = usageOf(spirv);
+  const floats = floatPushWords(spirv);
+  const oracle: Oracle = options.interpreter || usage.features.includes("subgroup operations")
+    ? "interpreter"
+    : "original";
+  const unsupported = reflected.bindings.find(({ type, count }) => type !== "storage_buffer" || count !== 1);
+  if (unsupported !== undefined) {
+    return { module, outcome: "no-oracle", reason: `binding of type ${unsupported.type} x ${unsupported.count}` };
+  }
+  if (usage.features.includes("buffer addresses")) {
+    return { module, outcome: "no-oracle", reason: "push constants hold buffer addresses" };
+  }
+  // RADV's code loads whole blocks of 16 bytes.
+  const pushBytes = shader.abi.kind === "aco" ? shader.abi.pushConstantBytes : reflected.pushConstantBytes;
+  const device = new VulkanDevice(gpu, "automatic");
+  let unfit: CompareRow | undefined;
+  for (const [index, profile] of PROFILES.entries()) {
+    const request: LaunchRequest = {
+      shader,
+      grid: profile.groups,
+      resources: resourcesOf(reflected, profile),
+      pushConstants: pushWords(pushBytes / 4, (word) => floats.has(word), profile.push),
+    };
+    const before = new Map(
+      reflected.bindings.map(({ set, binding }) => [`${set}.${binding}`, bufferOf(set, binding, profile)]),
+    );
+    const place = { module, oracle, profile: index, inexact: usage.inexact };
+    let expected: Results;
+    try {
+      expected = oracle === "original"
+        ? originalResults(gpu, spirv.words, reflected, request)
+        : guestResults(new SoftwareDevice(), request);
+    } catch (error) {
+      return { ...place, outcome: "no-oracle", reason: `${oracle}: ${textOf(error)}` };
+    }
+    const wordsWritten = changedWords(before, expected);
+    if (wordsWritten === 0) {
+      unfit ??= { ...place, outcome: "idle", reason: "the oracle writes nothing under any profile" };
+      continue;
+    }
+    let actual: Results;
+    try {
+      actual = guestResults(device, request);
+    } catch (error) {
+      if (error instanceof AnyAgcError && error.code === "driver.memory-fault") {
+        // Indices made from these inputs leave the buffers: a driver may drop such accesses, the hardware faults.
+        unfit = { ...place, outcome: "out-of-range", reason: textOf(error) };
+        continue;
+      }
+      const refused = error instanceof AnyAgcError && error.name === "RefusedError";
+      return { ...place, outcome: refused ? "refused" : "failed", reason: textOf(error) };
+    }
+    const allowed = oracle === "original" && usage.inexact.length > 0 ? INEXACT_ULP : 0;
+    let ulp = 0;
+    for (const [key, words] of expected) {
+      const { difference, at } = largestUlp(words, actual.get(key)!);
+      ulp = Math.max(ulp, difference);
+      if (difference <= allowed) continue;
+      return {
+        ...place,
+        outcome: "differs",
+        reason: `${key}[${at}]: 0x${actual.get(key)![at].toString(16)}, expected 0x${words[at].toString(16)} ` +
+          `(${difference} ULP, allowed ${allowed})`,
+      };
+    }
+    return { module, outcome: "same", oracle, wordsWritten, ulp, profile: index };
+  }
+  return unfit;
+}
+
+/** Words of every buffer, by `SET.BINDING`. */
+type Results = ReadonlyMap<string, Uint32Array>;
+
+function bufferOf(set: number, binding: number, { data }: Profile): Uint32Array<ArrayBuffer> {
+  return bufferWords(data, 1 + 100 * set + binding);
+}
+
+function resourcesOf({ bindings }: ComputeInterface, profile: Profile) {
+  return Object.fromEntries(
+    bindings.map(({ set, binding }) =>
+      [`${set}.${binding}`, { kind: "buffer", data: bufferOf(set, binding, profile) }] as const
+    ),
+  );
+}
+
+function originalResults(
+  gpu: GpuDevice,
+  spirv: Uint32Array,
+  { entryPoint, specConstants }: ComputeInterface,
+  { grid, resources, pushConstants }: LaunchRequest,
+): Results {
+  const wide = specConstants.find(({ bits }) => bits > 32);
+  if (wide !== undefined) throw new Error(`specialization constant ${wide.id} has ${wide.bits} bits`);
+  const results = runSpirv(gpu, {
+    spirv,
+    entryPoint,
+    groups: grid,
+    resources: resources as Record<string, { kind: "buffer"; data: Uint32Array }>,
+    pushConstants,
+    specialization: new Map(specConstants.map(({ id, value }) => [id, Number(value)])),
+  });
+  return new Map([...results].map(([key, bytes]) => [key, new Uint32Array(bytes.buffer)]));
+}
+
+function guestResults(device: Device, request: LaunchRequest): Results {
+  const { program, resources } = launch(request);
+  const run = device.run(program);
+  try {
+    if (run.result.error !== undefined) throw run.result.error;
+    if (run.result.outcome !== "passed") throw new Error(`the run ends as ${run.result.outcome}`);
+    return new Map(
+      [...resources].map((
+        [key, { address, bytes }],
+      ) => [key, new Uint32Array(run.memory.read(address, bytes).slice().buffer)]),
+    );
+  } finally {
+    run.close();
+  }
+}
+
+function changedWords(before: Results, after: Results): number {
+  let count = 0;
+  for (const [key, words] of after) {
+    const old = before.get(key)!;
+    for (let i = 0; i < words.length; i++) if (words[i] !== old[i]) count++;
+  }
+  return count;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof AnyAgcError
+    ? `${error.code}: ${error.message}`
+    : error instanceof Error
+    ? error.stack ?? error.message
+    : `${error}`;
+}

@@ -1,0 +1,120 @@
+/**
+ * Figures of many modules, for people.
+ *
+ * @module
+ */
+import { table } from "../corpus/table.ts";
+import type { CompareRow } from "./compare_module.ts";
+import { reasonClass, type RecompiledRow, type RecompileRow } from "./recompile_modules.ts";
+
+/** Limits that the median and the largest ratio are held against. */
+export const MEDIAN_LIMIT = 2, LARGEST_LIMIT = 6;
+
+/** Recompiled modules out of those that RADV compiles, as a fraction; 0 when there are none. */
+export function recompiledShare(rows: readonly RecompileRow[]): number {
+  const compiled = rows.filter(({ outcome }) => outcome !== "no-code").length;
+  return compiled === 0 ? 0 : rows.filter(({ outcome }) => outcome === "recompiled").length / compiled;
+}
+
+/** How often each reason occurs, most often first. */
+export function countReasons(reasons: readonly string[]): [reason: string, count: number][] {
+  const counts = new Map<string, number>();
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+}
+
+/** Value below which the fraction `q` of the sorted values lies. */
+export function quantile(sorted: readonly number[], q: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0;
+}
+
+/** Counts, reasons, and the distribution of the word ratios. */
+export function recompileText(rows: readonly RecompileRow[]): string {
+  const count = (outcome: string) => rows.filter((row) => row.outcome === outcome).length;
+  const compiled = rows.length - count("no-code");
+  const recompiled = rows.filter((row): row is RecompiledRow => row.outcome === "recompiled");
+  const reasons = countReasons(
+    rows.flatMap((row) => "reason" in row ? [`${row.outcome}: ${reasonOf(row)}`] : []),
+  );
+  const invalid = recompiled.filter((row) => row.invalid !== undefined);
+  return [
+    `${rows.length} modules found = ${compiled} compiled by RADV + ${count("no-code")} without machine code`,
+    `${compiled} compiled = ${count("recompiled")} recompiled + ${count("refused")} refused + ${
+      count("error")
+    } failed; ` +
+    `${(100 * recompiledShare(rows)).toFixed(1)} % recompiled (wanted: 95 %)`,
+    table(["why not", "modules"], reasons),
+    `${invalid.length} recompiled modules are not valid SPIR-V${
+      invalid.length > 0 ? `: ${invalid[0].module}: ${invalid[0].invalid}` : ""
+    }`,
+    ratioText(recompiled),
+  ].join("\n\n");
+}
+
+/** Distribution of the ratios of words, and the worst ten. */
+export function ratioText(rows: readonly RecompiledRow[]): string {
+  if (rows.length === 0) return "no ratios";
+  const ratio = ({ words, originalWords }: RecompiledRow) => words / originalWords;
+  const sorted = rows.map(ratio).sort((a, b) => a - b);
+  const at = (q: number) => quantile(sorted, q).toFixed(2);
+  const bounds = [1, 1.5, 2, 3, 4, 6, 8, 12, Infinity];
+  const bins = bounds.map((bound, i) => {
+    const low = bounds[i - 1] ?? 0;
+    return [
+      bound === Infinity ? `above ${low}` : `${low} to ${bound}`,
+      sorted.filter((r) => r > low && r <= bound).length,
+    ] as const;
+  });
+  const worst = rows.toSorted((a, b) => ratio(b) - ratio(a)).slice(0, 10);
+  return [
+    `Words recompiled / original over ${rows.length} modules, both without debug information: least ${at(0)}, ` +
+    `10 % ${at(0.1)}, median ${at(0.5)} (wanted: at most ${MEDIAN_LIMIT}), 90 % ${at(0.9)}, ` +
+    `most ${sorted.at(-1)!.toFixed(2)} (wanted: at most ${LARGEST_LIMIT})`,
+    table(["ratio", "modules"], bins),
+    table(
+      ["worst", "ratio", "words", "original", "guest instructions", "words per instruction", "lanes", "reason"],
+      worst.map((row) => [
+        row.module.slice(0, 17),
+        ratio(row).toFixed(2),
+        row.words,
+        row.originalWords,
+        row.instructions,
+        (row.words / row.instructions).toFixed(1),
+        row.laneMode,
+        whyLong(row),
+      ]),
+    ),
+  ].join("\n\n");
+}
+
+/** Which factor of the ratio is the larger one: RADV's code (unrolled, specialized), or words for each of its instructions. */
+function whyLong({ words, originalWords, instructions }: RecompiledRow): string {
+  const perInstruction = words / instructions, perWord = instructions / originalWords;
+  return `${perWord.toFixed(2)} guest instructions for a word of the original (unrolled code), ` +
+    `${perInstruction.toFixed(1)} words for each`;
+}
+
+/** What came of running modules. */
+export function compareText(rows: readonly CompareRow[]): string {
+  const outcomes = countReasons(rows.map(({ outcome }) => outcome));
+  const reasons = countReasons(
+    rows.flatMap((row) => row.outcome === "same" ? [] : [`${row.outcome}: ${reasonClass(row.reason)}`]),
+  );
+  const wrote = rows.filter((row) => row.outcome === "same" && row.wordsWritten > 0).length;
+  return [
+    `${rows.length} modules run: ${
+      outcomes.map(([outcome, n]) => `${n} ${outcome}`).join(", ")
+    }; ${wrote} of the same ones wrote something`,
+    table(["why not the same", "modules"], reasons),
+  ].join("\n\n");
+}
+
+/** The class of a refusal, with the instructions where it lists them. */
+function reasonOf({ reason }: { reason: string }): string {
+  const lines = reason.split("\n");
+  if (lines.length < 2) return reasonClass(reason);
+  const kinds = lines.slice(1).filter((line) => line.startsWith("  ")).map((line) =>
+    reasonClass(line.replace(/ at pc .*?\): /, ": ").trim())
+  );
+  return [...new Set(kinds)].sort().join("; ");
+}

@@ -1,0 +1,38 @@
+/**
+ * Distance of words whose type is not known.
+ *
+ * @module
+ */
+
+/**
+ * The largest difference of two buffers. A word is taken as an f32 or as two f16, whichever is closer: the type of a buffer's elements is nothing that a
+ * comparison from outside knows. NaN equals NaN.
+ *
+ * @returns units in the last place, and the index of the word
+ */
+export function largestUlp(expected: Uint32Array, actual: Uint32Array): { difference: number; at: number } {
+  let difference = 0, at = -1;
+  for (let i = 0; i < expected.length; i++) {
+    if (expected[i] === actual[i]) continue;
+    const here = wordUlp(expected[i], actual[i]);
+    if (here > difference) [difference, at] = [here, i];
+  }
+  return { difference, at };
+}
+
+/** See {@linkcode largestUlp}. */
+export function wordUlp(a: number, b: number): number {
+  const single = floatUlp(a, b, 31, 0x7f80_0000);
+  const low = floatUlp(a & 0xffff, b & 0xffff, 15, 0x7c00), high = floatUlp(a >>> 16, b >>> 16, 15, 0x7c00);
+  return Math.min(single, Math.max(low, high));
+}
+
+/** Steps from one float to the other; +0 and -0 are one step apart, since they are different bits. */
+function floatUlp(a: number, b: number, signBit: number, infinity: number): number {
+  const magnitude = 2 ** signBit - 1;
+  const nan = (x: number) => (x & magnitude) > infinity;
+  if (nan(a) && nan(b)) return a === b ? 0 : 1;
+  if (nan(a) !== nan(b)) return Infinity;
+  const order = (x: number) => (x >>> signBit) === 0 ? x + 1 : -(x & magnitude);
+  return Math.abs(order(a) - order(b));
+}
