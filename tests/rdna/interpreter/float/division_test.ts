@@ -135,6 +135,44 @@ Deno.test("division's special operands come out as IEEE says", () => {
   assertEquals([divide64(ONE64, 0n), divide64(0n, ONE64), divide64(ONE64, infinity64)], [infinity64, 0n, 0n]);
 });
 
+Deno.test("v_div_scale decides by exponent fields, for operands without a quotient too", () => {
+  const scale = (a: number, b: number, c: number) => [divScale32(MODE, a, b, c) >>> 0, divisionScales];
+  const denormal = 0x00000001, tiny = 0x0c000000, largest = 0x7f7fffff;
+  // Exponent field 24 is tiny, 25 is not.
+  assertEquals([scale(tiny, tiny, tiny), scale(tiny + 0x800000, tiny, tiny + 0x800000)], [
+    [tiny + (64 << 23), false],
+    [tiny + 0x800000, false],
+  ]);
+  // 2^126 has a denormal neighbour of its reciprocal: both are scaled down.
+  assertEquals(scale(0x7e800000, 0x7e800000, ONE32), [0x5e800000, true]);
+  assertEquals(scale(ONE32, 0x7e800000, ONE32), [ONE32, true]);
+  // Zero operands: no number, but the mask is set by the exponents.
+  assertEquals(scale(0, 0, largest), [0x7fc00000, true]);
+  assertEquals(scale(denormal, 0, denormal), [0x7fc00000, false]);
+});
+
+Deno.test("v_div_fmas keeps denormal operands, v_div_fixup a denormal quotient, where MODE flushes sources", () => {
+  const flush = new FloatMode(0xe0); // f32 results are kept, sources are not
+  assertEquals(divFmas32(flush, 0x00000003, ONE32, 0, false), 3);
+  assertEquals(divFixup32(flush, 0x00000003, ONE32 + 0x800000, ONE32), 3);
+  assertEquals(fma32(flush, 0x00000003, ONE32, 0), 0);
+});
+
+Deno.test("a quotient that is infinite or no number is an overflow, rounded as MODE says", () => {
+  const quotient = (mode: number, sign: number) => {
+    const m = new FloatMode(mode);
+    return [0x7f800000, 0x7fc00000].map((a) => divFixup32(m, a, ONE32, ONE32 | sign) >>> 0);
+  };
+  const infinity = 0x7f800000, largest = 0x7f7fffff, minus = 0x80000000;
+  const rows = [[infinity, infinity], [infinity, largest], [largest, infinity], [largest, largest]];
+  rows.forEach(([positive, negative], mode) => {
+    assertEquals(quotient(0xf0 | mode, 0), [positive, positive]);
+    assertEquals(quotient(0xf0 | mode, minus), [negative + minus, negative + minus]);
+  });
+  const wide = (mode: number) => divFixup64(new FloatMode(mode), 0x7ff8_0000_0000_0000n, ONE64, ONE64);
+  assertEquals([wide(0xf0), wide(0xfc)], [0x7ff0_0000_0000_0000n, 0x7fef_ffff_ffff_ffffn]);
+});
+
 Deno.test("2 / pi is known to 1201 bits", () => {
   // The first 64 bits behind the point: 0xa2f9836e4e441529, widely published (for one in fdlibm's __ieee754_rem_pio2).
   assertEquals((twoOverPiBits(1201) >> 1137n).toString(16), "a2f9836e4e441529");

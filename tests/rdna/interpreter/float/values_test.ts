@@ -175,7 +175,9 @@ Deno.test("normalized conversions round to nearest even and clamp", () => {
   assertEquals([1, -1, 2, 0, NaN].map((x) => cvtNormI16F32(MODE, bits(x))), [0x7fff, 0x8001, 0x7fff, 0, 0]);
   assertEquals([1, -1, 0.5].map((x) => cvtNormU16F32(MODE, bits(x))), [0xffff, 0, 0x8000]);
   assertEquals(convert.cvtNormU16F16(MODE, f16(0.25)), 16384);
-  assertEquals([300, -3, 7.9].map((x) => convert.cvtU8F32(MODE, bits(x))), [255, 0, 7]);
+  assertEquals([300, -3, 7.9, 6.5, NaN].map((x) => convert.cvtU8F32(MODE, bits(x))), [255, 0, 8, 6, 0]);
+  // Up, down, toward zero.
+  assertEquals([0xf1, 0xf2, 0xf3].map((mode) => convert.cvtU8F32(new FloatMode(mode), bits(7.5))), [8, 7, 7]);
   assertEquals([0, 7, 8, 15].map((x) => convert.cvtOffF32I4(MODE, x)), [0, 7 / 16, -0.5, -1 / 16].map(bits));
 });
 
