@@ -183,8 +183,8 @@ check("clamp of v_cvt_pkrtz_f16_f32 acts on both halves", [
 check("a part of a register that is a flushed denormal always is a zero that products respect", [
   {
     words: sdwa(opcodeOf("v_mul_f16"), v(32), v(8), v(9), { ...PLAIN, select: [6, 1] }),
-    inputs: [[0xfc34, 0xd28d], [0x7c00, 0xd28d], [0xbc00, 0xd28d]],
-    expected: [0xfe34, 0xfe00, 0x8000],
+    inputs: [[0xfc34, 0xd28d], [0xbc00, 0xd28d]],
+    expected: [0xfe34, 0x8000],
     floatMode: 0,
   },
   {
@@ -192,5 +192,25 @@ check("a part of a register that is a flushed denormal always is a zero that pro
     inputs: [[0x7f800000, 0xd28d], [0xbf800000, 0xd28d]],
     expected: [NaN, 0x80000000],
     floatMode: 0,
+  },
+]);
+
+check(
+  "a literal of two halves keeps its upper half where f16 goes through f32 (Mesa folds UnpackHalf2x16 to a zero there)",
+  [
+    {
+      words: vop3p(opcodeOf("v_pk_fma_f16"), { dst: v(32), src: [v(8), 255, v(9)], literal: 0xc4000401 }),
+      inputs: [[0x3c003c00, 0x3c003c00]],
+      expected: [0xc2003c00],
+      floatMode: 0xf0,
+    },
+  ],
+);
+
+check("v_cvt_pk_u8_f32 rounds to nearest (AMD, rocjitsu, conversion.h)", [
+  {
+    words: vop3(opcodeOf("v_cvt_pk_u8_f32"), { dst: v(32), src: [v(8), int(1), v(9)] }),
+    inputs: [[0x3f7fffff, 0], [0x40200000, 0x11111111], [0x43800000, 0], [0xbf800000, 0xffffffff]],
+    expected: [0x100, 0x11110211, 0xff00, 0xffff00ff],
   },
 ]);

@@ -26,12 +26,29 @@ function keepPair(e: Emitter, i: number, pair: number): void {
   pairs.set(i, pair);
 }
 
-/** An operand of an f16 operation: a zero must not be a constant (see Inputs.writeZeros). */
+/** An operand of an f16 instruction: a half that is zero must not be known to be (see Inputs.writeZeros). */
 function operand(e: Emitter, value: number): number {
-  const { ir, body, module } = e;
-  if (ir.op[value] !== Op.Const || (ir.a[value] & 0x7fff) !== 0) return e.use(value);
-  const zero = e.inputs.zeroBits();
-  return (ir.a[value] & 0x8000) === 0 ? zero : body.op2(Code.BitwiseOr, T.U32, zero, module.u32(0x8000));
+  return hasZeroHalf(e, value) ? hidden(e, value) : e.use(value);
+}
+
+/**
+ * An operand of a function that goes through f32: no constant, also because Mesa's NIR makes a zero of the upper half when it folds UnpackHalf2x16
+ * (nir_opcodes.py shifts it out of 16 bits).
+ */
+function unpacked(e: Emitter, value: number): number {
+  return e.ir.op[value] === Op.Const || hasZeroHalf(e, value) ? hidden(e, value) : e.use(value);
+}
+
+/** The value, whose bits no driver knows. */
+function hidden(e: Emitter, value: number): number {
+  return e.body.op2(Code.BitwiseOr, T.U32, e.inputs.zeroBits(), e.use(value));
+}
+
+/** Whether a value is made from a constant half that is a zero of either sign. */
+function hasZeroHalf({ ir }: Emitter, value: number): boolean {
+  const isZero = (half: number, at: number) => ir.op[half] === Op.Const && (ir.a[half] >>> at & 0x7fff) === 0;
+  if (ir.op[value] !== Op.BitInsert || ir.d[value] !== 16) return isZero(value, 0) || isZero(value, 16);
+  return isZero(ir.b[value], 0) || isZero(ir.a[value], 16 - ir.c[value]);
 }
 
 function sumOrProduct(opcode: number, name: HalfOperation): Handler {
@@ -43,8 +60,8 @@ function sumOrProduct(opcode: number, name: HalfOperation): Handler {
       return keepPair(e, i, pair);
     }
     e.ids[i] = body.call(halfFunction(e.functions, name), T.U32, [
-      operand(e, ir.a[i]),
-      operand(e, ir.b[i]),
+      unpacked(e, ir.a[i]),
+      unpacked(e, ir.b[i]),
     ]);
   };
 }
@@ -58,7 +75,7 @@ function fma(e: Emitter, i: number): void {
   e.ids[i] = body.call(
     halfFunction(e.functions, "fma"),
     T.U32,
-    values.map((value) => operand(e, value)),
+    values.map((value) => unpacked(e, value)),
   );
 }
 
