@@ -7,6 +7,7 @@ import { ExitCode } from "../errors.ts";
 import type { Picture } from "../guest/frame.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { makeFolder, writeOutput } from "./files.ts";
+import { startVerification, verifyOptions, verifyRows } from "./run/verify.ts";
 import type { Output } from "./output.ts";
 
 /** The command. */
@@ -16,7 +17,8 @@ export const RUN: Command = {
   details: [
     "PROGRAM is a program file (docs/program-json.md) or a capture. What is not supported is refused before it runs, with its place in the " +
     "stream or the program; results are exact or there are none.",
-    "Exit code 0 when everything is as expected, 1 when the program failed, was refused, or its results differ.",
+    "Exit code 0 when everything is as expected, 1 when the program failed, was refused, or its results differ. With --verify also 1 when the " +
+    "device and the interpreter differ, or a dispatch could not be compared.",
   ],
   arguments: [{ name: "PROGRAM", summary: "a program file or a capture" }],
   options: [
@@ -26,6 +28,12 @@ export const RUN: Command = {
       summary: "device to use: a part of its name, or software: the interpreter (default: ANYPS5_GPU)",
     },
     { name: "frames", value: "DIR", summary: "write the program's picture to DIR as PNG" },
+    { name: "verify", summary: "also run every dispatch in the interpreter, and compare all memory after each" },
+    {
+      name: "verify-ulps",
+      value: "N",
+      summary: "with --verify: words that are f32 numbers may differ by N units in the last place (default: 0)",
+    },
     { name: "validate", summary: "load the Vulkan validation layer; its messages count as failure" },
   ],
   example: "anyagc run shaders/julia/program.json --frames frames",
@@ -36,12 +44,17 @@ async function run(context: CommandContext) {
   const { out, options } = context, [file] = context.positionals;
   const { loadProgram } = await import("../guest/load_program.ts");
   const program = loadProgram(file);
-  const { openDevice } = await import("../driver/device.ts");
+  const verify = verifyOptions(context);
+  const { openWrappableDevice } = await import("../driver/device.ts");
   const { reportData, reportRows } = await import("./run/report.ts");
-  using device = openDevice({ name: optionText(context, "device"), validation: options.validate === true });
+  using device = openWrappableDevice({ name: optionText(context, "device"), validation: options.validate === true });
   const { type, apiVersion, driver, note } = device.description;
   out.line(program.name);
-  const run = await out.during(`running ${program.name} on ${device.name}`, () => device.run(program));
+  const verification = verify && await startVerification(device, program.target, verify.ulps);
+  const run = await out.during(
+    `running ${program.name} on ${device.name}`,
+    () => device.run(program, verification?.wrap),
+  );
   try {
     const { result } = run;
     const rows: [string, string][] = [
@@ -62,10 +75,13 @@ async function run(context: CommandContext) {
     }
     const messages = options.validate ? (await import("../gpu/validation.ts")).collectValidationMessages() : undefined;
     if (messages) rows.push(["validation", messages.length === 0 ? "no messages" : `${messages.length} messages`]);
+    const verified = verification?.report();
+    if (verified) rows.push(...verifyRows(verified));
     out.table(rows.map(([name, text]) => [name, text]), "  ");
     messages?.forEach((message) => out.line(message));
     if (!out.json) sayOutcome(out, result.error?.message, result.outcome);
-    const good = result.outcome === "passed" && (messages ?? []).length === 0;
+    const good = result.outcome === "passed" && (messages ?? []).length === 0 &&
+      (verified === undefined || verified.outcome === "equal");
     return {
       exitCode: good ? ExitCode.Done : ExitCode.Guest,
       data: {
@@ -74,11 +90,13 @@ async function run(context: CommandContext) {
         device: { name: device.name, type, apiVersion, driver },
         ...reportData(result),
         ...(frame ? { frame } : {}),
+        ...(verified ? { verify: verified } : {}),
         ...(messages ? { validation: messages } : {}),
       },
     };
   } finally {
     run.close();
+    verification?.close();
   }
 }
 

@@ -3,6 +3,7 @@ import { GpuDevice } from "../gpu/device.ts";
 import type { Picture } from "../guest/frame.ts";
 import type { Program } from "../guest/program.ts";
 import { switchValue } from "../switches.ts";
+import type { ComputeExecutor } from "./executor.ts";
 import type { RunResult } from "./run_program.ts";
 import { SoftwareDevice } from "./software/software_device.ts";
 import { VulkanDevice } from "./vulkan/vulkan_device.ts";
@@ -72,6 +73,15 @@ export interface Device extends Disposable {
   close(): void;
 }
 
+/** Makes an executor that uses another one. Its owner closes it; the device closes its own. */
+export type WrapExecutor = (executor: ComputeExecutor) => ComputeExecutor;
+
+/** A device inside AnyAGC: an executor can be put around its own, for comparisons (src/driver/verify). */
+export interface WrappableDevice extends Device {
+  /** @param wrap called again when the run starts anew */
+  run(program: Program, wrap?: WrapExecutor): ProgramRun;
+}
+
 /** Name that asks for the reference interpreter. */
 const INTERPRETER = "software";
 /** Errors that say that this machine has no Vulkan to run on. */
@@ -83,6 +93,11 @@ const NO_VULKAN = ["host.no-vulkan-device", "host.library-missing"];
  * @throws HostError saying what is missing and how to get it, when a device was asked for by name and is not there.
  */
 export function openDevice(options: OpenOptions = {}): Device {
+  return openWrappableDevice(options);
+}
+
+/** {@linkcode openDevice}, for use inside AnyAGC. */
+export function openWrappableDevice(options: OpenOptions = {}): WrappableDevice {
   const name = options.name ?? switchValue("ANYPS5_GPU");
   if (name?.toLowerCase() === INTERPRETER) return new SoftwareDevice();
   try {

@@ -2,12 +2,12 @@ import { readFrame } from "../../guest/frame.ts";
 import { ArrayAllocator } from "../../guest/memory/allocator.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { Program } from "../../guest/program.ts";
-import type { Device, DeviceDescription, ProgramRun } from "../device.ts";
+import type { DeviceDescription, ProgramRun, WrapExecutor, WrappableDevice } from "../device.ts";
 import { runProgram } from "../run_program.ts";
 import { SoftwareExecutor } from "./software_executor.ts";
 
 /** The device of last resort: runs guest programs in the reference interpreter, without Vulkan and without native code. Exact, and slow. */
-export class SoftwareDevice implements Device {
+export class SoftwareDevice implements WrappableDevice {
   readonly name = "reference interpreter";
   readonly description: DeviceDescription;
 
@@ -16,12 +16,12 @@ export class SoftwareDevice implements Device {
     this.description = { name: this.name, type: "interpreter", apiVersion: "", driver: "none", note };
   }
 
-  run(program: Program): ProgramRun {
+  run(program: Program, wrap: WrapExecutor = (each) => each): ProgramRun {
     const memory = new GuestMemory(new ArrayAllocator());
     const executor = new SoftwareExecutor({ target: program.target });
     try {
       return {
-        result: runProgram(program, executor, memory),
+        result: runProgram(program, wrap(executor), memory),
         memory,
         frame: () => program.frame === undefined ? undefined : readFrame(memory, program.frame),
         close: () => memory.clear(),

@@ -14,6 +14,10 @@ export interface SoftwareExecutorOptions {
   instructionLimit?: number;
   /** What the interpreter calls after every instruction (for comparisons). */
   observer?: MachineOptions["observer"];
+  /** GDS, which outlives dispatches; new and empty when left out. */
+  gds?: Uint8Array;
+  /** Makes the address space from guest memory (for comparisons, which watch accesses); {@linkcode GuestSpace} when left out. */
+  space?: (memory: GuestMemory) => GuestSpace;
 }
 
 /** Ticks of the 100 MHz GPU clock in a millisecond. */
@@ -27,7 +31,7 @@ export class SoftwareExecutor implements ComputeExecutor {
   readonly name = "software (reference interpreter)";
   readonly scratch = true;
   readonly #options: SoftwareExecutorOptions;
-  readonly #gds = new Uint8Array(GDS_BYTES);
+  readonly #gds: Uint8Array;
   readonly #programs = new Map<string, ProgramReport>();
   #memory: GuestMemory | null = null;
   #space: GuestSpace | null = null;
@@ -38,6 +42,7 @@ export class SoftwareExecutor implements ComputeExecutor {
 
   constructor(options: SoftwareExecutorOptions) {
     this.#options = options;
+    this.#gds = options.gds ?? new Uint8Array(GDS_BYTES);
   }
 
   get busy(): boolean {
@@ -47,7 +52,7 @@ export class SoftwareExecutor implements ComputeExecutor {
   attach(memory: GuestMemory): void {
     this.drain();
     this.#memory = memory;
-    this.#space = new GuestSpace(memory);
+    this.#space = this.#options.space?.(memory) ?? new GuestSpace(memory);
     this.#generation = memory.generation;
   }
 
