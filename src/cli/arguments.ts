@@ -17,13 +17,18 @@ export interface ParsedArguments {
 /**
  * Parses `args` (without the command's name).
  *
- * @throws UsageError for an unknown option, an option without its value, and too many positionals. Missing positionals are left to
+ * @throws UsageError for an unknown option, an option without its value, a flag with one, and too many positionals. Missing positionals are left to
  * {@linkcode requirePositionals}, so that `--help` works without them.
  */
 export function parseCommandLine(command: Command, args: readonly string[]): ParsedArguments {
   const options = [...command.options, ...COMMON_OPTIONS];
   const texts = options.filter((o) => o.value !== undefined).map((o) => o.name);
   const flags = options.filter((o) => o.value === undefined).map((o) => o.name);
+  for (const arg of args) {
+    if (arg === "--") break;
+    const flag = flags.find((name) => arg.startsWith(`--${name}=`));
+    if (flag !== undefined) throw new UsageError("cli.extra-value", `--${flag} takes no value: ${arg}`);
+  }
   const parsed = parseArgs(args, {
     string: [...texts, "_"],
     boolean: flags,

@@ -36,6 +36,7 @@ function cause(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "no such file or folder";
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
   if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
+  if (error instanceof Deno.errors.AlreadyExists) return "a file has that name";
   if (error instanceof Deno.errors.NotADirectory) return "a part of the path is not a folder";
   return error instanceof Error ? error.message : String(error);
 }

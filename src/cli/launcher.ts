@@ -10,7 +10,7 @@ import type { Command } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { commandHelp, generalHelp } from "./help.ts";
 import { didYouMean } from "./nearest.ts";
-import { Output, type Sink, STANDARD_SINK, toJson } from "./output.ts";
+import { Output, type Sink, STANDARD_SINK, toJson, UNWRITABLE } from "./output.ts";
 import { version, versionLine } from "./version.ts";
 
 /** Runs the command line `args` and returns the exit code. Never throws. */
@@ -19,7 +19,8 @@ export async function launch(
   sink: Sink = STANDARD_SINK,
   commands: readonly Command[] = COMMANDS,
 ): Promise<number> {
-  const json = args.includes("--json");
+  const end = args.indexOf("--");
+  const json = (end < 0 ? args : args.slice(0, end)).includes("--json");
   let command: Command | undefined;
   try {
     const [first, ...rest] = args;
@@ -64,8 +65,14 @@ function findCommand(name: string, commands: readonly Command[]): Command {
 
 function report(error: unknown, command: Command | undefined, sink: Sink, json: boolean): number {
   const data = describe(error);
-  if (json) sink.out(toJson({ schema: "anyagc.error/1", error: data }));
-  else {
+  // Where nothing can be written there is nobody to read JSON either.
+  if (json && data.code !== UNWRITABLE) {
+    try {
+      sink.out(toJson({ schema: "anyagc.error/1", error: data }));
+    } catch (failure) {
+      return report(failure, command, sink, false);
+    }
+  } else {
     sink.err(`anyagc: ${data.message.replaceAll("\n", "\n  ")}`);
     if (data.code.startsWith("cli.") && command) sink.err(`anyagc: try anyagc ${command.name} --help`);
   }

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { HostError } from "../errors.ts";
+
 /** Receives text. The launcher gives standard output and standard error; tests give arrays. */
 export interface Sink {
   /** Result lines. */
@@ -14,10 +16,26 @@ export interface Sink {
   readonly terminal: boolean;
 }
 
+/** Code of the error that standard output takes nothing (a full disk, say). A reader that has gone away is no error. */
+export const UNWRITABLE = "host.unwritable-output";
+
 /** Standard output and standard error. */
 export const STANDARD_SINK: Sink = {
-  out: (line) => console.log(line),
-  err: (line) => console.error(line),
+  out: (line) => {
+    try {
+      console.log(line);
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new HostError(UNWRITABLE, `cannot write to standard output: ${cause}`);
+    }
+  },
+  err: (line) => {
+    try {
+      console.error(line);
+    } catch {
+      // There is nobody left to tell; the exit code still says it.
+    }
+  },
   terminal: Deno.stderr.isTerminal(),
 };
 

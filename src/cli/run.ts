@@ -47,6 +47,9 @@ async function run(context: CommandContext) {
   const verify = verifyOptions(context);
   const { openWrappableDevice } = await import("../driver/device.ts");
   const { reportData, reportRows } = await import("./run/report.ts");
+  // Before the run, so that a folder that cannot be made does not cost its results.
+  const frames = program.frame === undefined ? undefined : optionText(context, "frames");
+  if (frames !== undefined) await makeFolder(frames);
   using device = openWrappableDevice({ name: optionText(context, "device"), validation: options.validate === true });
   const { type, apiVersion, driver, note } = device.description;
   out.line(program.name);
@@ -64,7 +67,7 @@ async function run(context: CommandContext) {
     ];
     // A program that stopped halfway has no picture worth keeping: somebody would take it for the result.
     const picture = result.outcome === "failed" ? undefined : run.frame();
-    const frame = picture && await saveFrame(picture, program.name, optionText(context, "frames"));
+    const frame = picture && await saveFrame(picture, program.name, frames);
     if (frame) {
       rows.push(["picture", `${frame.width} x ${frame.height}${frame.file === undefined ? "" : `, ${frame.file}`}`]);
     } else if (options.frames !== undefined) {
@@ -111,7 +114,6 @@ async function saveFrame({ width, height, rgba }: Picture, name: string, folder:
   const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   if (folder === undefined) return { width, height, sha256 };
   const { encodePng } = await import("./png.ts");
-  await makeFolder(folder);
   const file = `${folder.replace(/\/+$/, "")}/${name.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "_")}.png`;
   await writeOutput(file, encodePng(rgba, width, height));
   return { width, height, sha256, file };

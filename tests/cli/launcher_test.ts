@@ -3,7 +3,7 @@ import type { Command, CommandContext } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { launch } from "../../src/cli/launcher.ts";
 import { GuestFaultError, HostError, RefusedError, UsageError } from "../../src/errors.ts";
-import { TestSink } from "./support.ts";
+import { anyagc, projectFile, TestSink } from "./support.ts";
 
 /** A command that shows what it was given, or throws what the test wants. */
 function probe(act: (context: CommandContext) => unknown = () => 0): Command {
@@ -159,3 +159,31 @@ for (const command of COMMANDS) {
     }
   });
 }
+
+Deno.test("a flag with a value is a usage error, also --json itself", async () => {
+  for (const args of [["--json=yes"], ["--json=false"], ["--validate=1"], ["--help=x"]]) {
+    const { code, errors, text } = await anyagc("run", "program.json", ...args);
+    assertEquals([code, text], [2, ""], args[0]);
+    assertStringIncludes(errors, `takes no value: ${args[0]}`);
+  }
+  // Behind -- it is a file's name, and the output is for people.
+  const { code, errors, text } = await anyagc("disasm", "--", "--json");
+  assertEquals([code, text], [2, ""]);
+  assertStringIncludes(errors, "no such file");
+});
+
+Deno.test("standard output that takes nothing is exit code 3 with the cause, with and without --json", async () => {
+  for (const more of [[], ["--json"]]) {
+    const { code, stderr } = await new Deno.Command("sh", {
+      args: ["-c", '"$@" > /dev/full', "sh", Deno.execPath(), "run", "-A", "--no-check"].concat(
+        projectFile("src/main.ts"),
+        "disasm",
+        projectFile("shaders/julia/program.json"),
+        more,
+      ),
+      env: { NO_COLOR: "1" },
+    }).output();
+    assertEquals(code, 3);
+    assertStringIncludes(new TextDecoder().decode(stderr), "anyagc: cannot write to standard output: ");
+  }
+});

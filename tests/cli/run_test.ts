@@ -120,3 +120,16 @@ Deno.test("run says what is wrong with its input", async () => {
   assertEquals(other.code, 2);
   assertMatch(other.errors, /no known format/);
 });
+
+Deno.test("a folder for pictures that cannot be made is said before anything runs", async () => {
+  const file = await Deno.makeTempFile();
+  try {
+    const { code, text, errors } = await anyagc("run", PROGRAM, "--frames", file, "--device", "software");
+    assertEquals([code, text], [2, ""]);
+    assertStringIncludes(errors, `cannot make the folder ${file}: a file has that name`);
+    const below = await anyagc("run", PROGRAM, "--frames", `${file}/frames`, "--device", "software");
+    assertEquals([below.code, below.text], [2, ""]);
+  } finally {
+    await Deno.remove(file);
+  }
+});
