@@ -66,7 +66,10 @@ export function verifyRows(report: VerifyReport): [string, string][] {
   const { compared, notCompared, unverified, ulps, tolerated, largestUlps, difference } = report;
   const total = compared + notCompared + unverified.length;
   const equal = compared - (difference === undefined ? 0 : 1);
-  const rows: [string, string][] = [["verify", `${equal} of ${total} dispatches equal to the interpreter`]];
+  const rows: [string, string][] = [[
+    "verify",
+    total === 0 ? "no dispatch to compare" : `${equal} of ${total} dispatches equal to the interpreter`,
+  ]];
   const more = (text: string) => rows.push(["", text]);
   if (ulps > 0) {
     more(

@@ -12,7 +12,7 @@ export interface VerifyReport {
   compared: number;
   /** Dispatches behind the first one that differs: they ran on the device only. */
   notCompared: number;
-  /** Dispatches that the interpreter refused, with the reason. */
+  /** Dispatches that the interpreter refused or the device could not do, with the reason. */
   unverified: { dispatch: number; reason: string }[];
   /** Tolerance for f32 words, in units in the last place; 0 is exact. */
   ulps: number;

@@ -1,4 +1,4 @@
-import { GuestFaultError, RefusedError } from "../../errors.ts";
+import { AnyAgcError, GuestFaultError, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { GDS_BYTES } from "../../rdna/interpreter/mod.ts";
 import type { Target } from "../../rdna/target.ts";
@@ -90,7 +90,7 @@ export class VerifyExecutor implements ComputeExecutor {
     copyWindows(memory, this.#shadow!);
     copyWindows(memory, this.#before!);
     const gds = this.#gds.slice();
-    const deviceFault = this.#runDevice(dispatch);
+    const deviceFault = this.#runDevice(dispatch, number);
     const interpreterFault = this.#runInterpreter(dispatch, number);
     if (interpreterFault === "refused") {
       if (deviceFault !== undefined) throw deviceFault;
@@ -138,18 +138,24 @@ export class VerifyExecutor implements ComputeExecutor {
     this.#shadow = this.#before = null;
   }
 
+  #unverified(dispatch: number, error: AnyAgcError): void {
+    this.report.unverified.push({ dispatch, reason: error.message });
+    this.report.outcome = "incomplete";
+  }
+
   #differs(difference: VerifyDifference): void {
     this.report.outcome = "differs";
     this.report.difference = difference;
   }
 
   /** A memory fault is given back, everything else is thrown: then there is nothing to compare. */
-  #runDevice(dispatch: ComputeDispatch): GuestFaultError | undefined {
+  #runDevice(dispatch: ComputeDispatch, number: number): GuestFaultError | undefined {
     try {
       this.#device.dispatch(dispatch);
       this.#device.drain();
     } catch (error) {
       if (error instanceof GuestFaultError && error.code === MEMORY_FAULT) return error;
+      if (error instanceof AnyAgcError) this.#unverified(number, error);
       throw error;
     }
   }
@@ -161,8 +167,7 @@ export class VerifyExecutor implements ComputeExecutor {
     } catch (error) {
       if (error instanceof GuestFaultError) return error;
       if (!(error instanceof RefusedError)) throw error;
-      this.report.unverified.push({ dispatch: number, reason: error.message });
-      this.report.outcome = "incomplete";
+      this.#unverified(number, error);
       return "refused";
     }
   }

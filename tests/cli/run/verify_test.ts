@@ -109,3 +109,13 @@ Deno.test("a difference is told from the byte to the first value that differs", 
     "1 later dispatch was not compared",
   ]);
 });
+
+Deno.test("a run without dispatches claims nothing", () => {
+  const nothing = { compared: 0, notCompared: 0, unverified: [], ulps: 0, tolerated: 0, largestUlps: 0 };
+  assertEquals(verifyRows({ outcome: "equal", ...nothing }), [["verify", "no dispatch to compare"]]);
+  const unverified = [{ dispatch: 0, reason: "because" }];
+  assertEquals(verifyRows({ outcome: "incomplete", ...nothing, unverified }).map(([, text]) => text), [
+    "0 of 1 dispatches equal to the interpreter",
+    "dispatch 0 could not be compared: because",
+  ]);
+});

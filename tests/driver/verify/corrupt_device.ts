@@ -11,15 +11,17 @@ export interface Corruption {
   after?: (memory: GuestMemory, number: number) => void;
 }
 
-/** A device of its own: the interpreter, but wrong. */
+/** A device that is wrong: another executor, the interpreter when left out, that sees other code. */
 export class CorruptDevice implements ComputeExecutor {
   readonly name = "corrupt";
   readonly busy = false;
   dispatches = 0;
-  readonly #executor = new SoftwareExecutor({ target: "gfx1013" });
+  readonly #executor: ComputeExecutor;
   #memory: GuestMemory | undefined;
 
-  constructor(readonly corruption: Corruption) {}
+  constructor(readonly corruption: Corruption, executor?: ComputeExecutor) {
+    this.#executor = executor ?? new SoftwareExecutor({ target: "gfx1013" });
+  }
 
   attach(memory: GuestMemory): void {
     this.#memory = memory;

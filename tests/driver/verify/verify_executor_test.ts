@@ -118,6 +118,14 @@ Deno.test("a dispatch that the interpreter refuses is not claimed to be equal", 
   assertEquals(memory.readU32(target.address + 12n), 18);
 });
 
+Deno.test("a dispatch that the device refuses is not claimed to be equal either", () => {
+  const { program, entry } = polynomial(POLYNOMIAL, 2);
+  const device = new CorruptDevice({ words: [{ address: entry + 12n, word: 0xbf920003 }] });
+  const { report, result } = verify(program, device);
+  assertEquals([result.outcome, report.outcome, report.compared], ["failed", "incomplete", 0]);
+  assertStringIncludes(report.unverified[0].reason, "s_trap");
+});
+
 Deno.test("a fault on one side only is a difference", () => {
   const { program, entry } = polynomial();
   // The device's store goes 2 KiB below the target, where nothing is.
@@ -208,4 +216,26 @@ deviceTest("registers of a Vulkan device are looked at by recompiling with anoth
   assertEquals(after.readU32(target.address + 12n), 99);
   executor.close();
   after.clear();
+});
+
+deviceTest("an instruction that a Vulkan device gets wrong is found", (device) => {
+  const { program, entry, target } = polynomial();
+  const vulkan = new VulkanExecutor(device, { target: "gfx1013" });
+  // What is recompiled has another opcode at pc 16 than what the interpreter executes.
+  const wrong = new CorruptDevice({ words: [{ address: entry + 16n, word: MUL_HI }] }, vulkan);
+  const { report, memory } = verify(program, wrong, 0, new MmapAllocator());
+  const { address, expected, actual, store } = report.difference!;
+  assertEquals([address, expected, actual], [target.address + 12n, 18, 9]);
+  assertEquals([store!.pc, store!.lane, store!.register], [32, 3, "v4"]);
+  assertEquals(store!.chain.map(({ pc, atStore }) => [pc, atStore]), [
+    [28, "differs"],
+    [24, "differs"],
+    [16, "differs"],
+    [4, "equal"],
+    [0, "equal"],
+  ]);
+  assertEquals([store!.firstDiffering, store!.chain[2].actual], [2, 0]);
+  assertEquals([...memory.readWords(target.address, 6)], [0, 4, 8, 9, 16, 19]);
+  vulkan.close();
+  memory.clear();
 });
