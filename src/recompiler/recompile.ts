@@ -7,7 +7,7 @@ import { deadCode } from "./passes/dead_code.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
 import { resolveImageDescriptors } from "./passes/resources.ts";
-import { simplify } from "./passes/simplify.ts";
+import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
 import { type Artifact, lacksLanes, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute } from "./spirv/emit.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
@@ -34,7 +34,7 @@ export function recompile(request: RecompileRequest, observe?: PassObserver): Ar
   observe?.("structurize", () => dumpTree(tree, cfg));
   let ir = lift(cfg, tree, request);
   observe?.("lift", () => dumpIr(ir));
-  ir = deadCode(simplify(ir));
+  ir = deadCode(simplifyUniformReads(deadCode(simplify(ir))));
   observe?.("simplify", () => dumpIr(ir));
   const threads = threadsOf(request);
   const lanes = Math.ceil(threads / request.waveSize) * request.waveSize;

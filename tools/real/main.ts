@@ -76,7 +76,10 @@ async function run(args: readonly string[]): Promise<number> {
     for (const module of modules) {
       const row = await runner.run(module);
       if (row === undefined) without++;
-      else runs.push(row);
+      else {
+        runs.push(row);
+        console.error(`${module}: ${row.outcome}${row.outcome === "same" ? "" : `: ${row.reason}`}`);
+      }
     }
     console.log(`wave ${wave}, run: ${without} modules without machine code\n\n${compareText(runs)}`);
   }

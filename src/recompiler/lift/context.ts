@@ -113,8 +113,11 @@ export class Lifter {
     });
     if (request.tgSize) this.setScalar(next++, this.threadgroupSize());
     if (request.scratch) this.setScalar(next++, this.poisoned("the scratch offset that the dispatcher loads"));
+    const [, y, z] = request.workgroupSize;
     for (let axis = 0; axis < request.threadIdCount; axis++) {
-      state.set(Slot.Vgpr0 + axis, this.input(InputKind.LocalId, axis));
+      // In a row of threads x is the flat index, of which passes know more.
+      const flat = axis === 0 && y * z === 1;
+      state.set(Slot.Vgpr0 + axis, flat ? this.input(InputKind.LocalIndex, 0) : this.input(InputKind.LocalId, axis));
     }
     this.fillExec();
   }

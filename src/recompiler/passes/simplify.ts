@@ -3,6 +3,7 @@ import { Ir } from "../ir/ir.ts";
 import { IfKind, Op, OPS, Type } from "../ir/ops.ts";
 import { constantsFirst } from "./dead_code.ts";
 import { Folder, IS_VALUE } from "./simplify/folder.ts";
+import { UniformReads } from "./uniform_reads.ts";
 import { behindAliases, type PhiScan, scanPhis } from "./simplify/phi_scan.ts";
 
 /**
@@ -16,6 +17,13 @@ export function simplify(ir: Ir): Ir {
   if (!scan.ragged) return new Simplifier(ir, scan).run();
   const tidy = constantsFirst(ir);
   return new Simplifier(tidy, scanPhis(tidy)).run();
+}
+
+/** Like {@linkcode simplify}, for a program that it has gone over before: reads of the first lane that every lane can answer become that answer. */
+export function simplifyUniformReads(ir: Ir): Ir {
+  if (!UniformReads.wanted(ir)) return ir;
+  const tidy = scanPhis(ir).ragged ? constantsFirst(ir) : ir;
+  return new Simplifier(tidy, scanPhis(tidy), new UniformReads(tidy)).run();
 }
 
 interface IfFrame {
@@ -61,7 +69,7 @@ class Simplifier {
   /** Loop phis that are never denormal, where that matters. */
   private readonly normalPhis: Uint8Array;
 
-  constructor(private readonly ir: Ir, private readonly scan: PhiScan) {
+  constructor(private readonly ir: Ir, private readonly scan: PhiScan, private readonly reads?: UniformReads) {
     this.out = new Ir(ir.length + 16);
     this.out.constB(true);
     this.out.constB(false);
@@ -102,6 +110,10 @@ class Simplifier {
 
   private operation(i: number): number {
     const { ir, f } = this;
+    if (this.reads?.has(i)) {
+      const truth = this.out.constB(true);
+      return this.reads.rewrite(i, (old) => this.use(old), (old, values) => this.again(old, values), truth);
+    }
     const row = ir.op[i] * 4;
     return f.make(
       ir.op[i],
@@ -110,6 +122,21 @@ class Simplifier {
       IS_VALUE[row + 1] === 1 && ir.b[i] !== 0 ? this.use(ir.b[i]) : ir.b[i],
       IS_VALUE[row + 2] === 1 && ir.c[i] !== 0 ? this.use(ir.c[i]) : ir.c[i],
       IS_VALUE[row + 3] === 1 && ir.d[i] !== 0 ? this.use(ir.d[i]) : ir.d[i],
+    );
+  }
+
+  /** An old pure operation once more, with other operands. */
+  private again(i: number, values: readonly number[]): number {
+    const { ir, f } = this;
+    let next = 0;
+    const operand = (k: number, old: number) => IS_VALUE[ir.op[i] * 4 + k] === 1 ? values[next++] : old;
+    return f.make(
+      ir.op[i],
+      ir.type[i] as Type,
+      operand(0, ir.a[i]),
+      operand(1, ir.b[i]),
+      operand(2, ir.c[i]),
+      operand(3, ir.d[i]),
     );
   }
 

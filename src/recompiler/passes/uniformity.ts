@@ -96,6 +96,7 @@ function classify(
       let at = i;
       while (ir.op[at] === op) at--;
       const loop = op === Op.ContPhi ? structure.loopOf[at] : structure.openingOf[at];
+      if (op === Op.BreakPhi && leavesInvariant(ir, i, loop)) return value[ir.pool[ir.a[i]]];
       let least: number = exit[loop];
       for (let k = 0; k < ir.b[i]; k++) least = Math.min(least, value[ir.pool[ir.a[i] + k]]);
       return least;
@@ -108,6 +109,23 @@ function classify(
   if (kinds[2] === "v") least = Math.min(least, value[ir.c[i]]);
   if (kinds[3] === "v") least = Math.min(least, value[ir.d[i]]);
   return least;
+}
+
+/** Whether a BreakPhi is one value that no iteration changes: then it does not matter when a lane leaves. */
+function leavesInvariant(ir: Ir, phi: number, loop: number): boolean {
+  const first = ir.pool[ir.a[phi]];
+  for (let k = 1; k < ir.b[phi]; k++) if (ir.pool[ir.a[phi] + k] !== first) return false;
+  return invariant(ir, first, loop, 8);
+}
+
+function invariant(ir: Ir, value: number, loop: number, depth: number): boolean {
+  const op = ir.op[value];
+  if (value < loop || op === Op.Const) return true;
+  const { operands, effect, exchange, name } = OPS[op];
+  if (depth === 0 || effect || exchange || !/^v+$/.test(operands) || /Phi|Load|Any/.test(name)) return false;
+  return [ir.a[value], ir.b[value], ir.c[value], ir.d[value]].every((each, k) =>
+    k >= operands.length || invariant(ir, each, loop, depth - 1)
+  );
 }
 
 function inputUniformity(kind: number, wave: number): number {
