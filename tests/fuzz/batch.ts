@@ -5,7 +5,7 @@ import { runProgram } from "../../src/driver/run_program.ts";
 import { GuestMemory } from "../../src/guest/memory/guest_memory.ts";
 import type { HostAllocator } from "../../src/guest/memory/allocator.ts";
 import { Random } from "../support/random.ts";
-import { type Batch, type BatchSettings, buildBatch, type Instance, THREADS } from "./frame.ts";
+import { type Batch, type BatchSettings, buildBatch, type Compare, type Instance, THREADS } from "./frame.ts";
 
 /** The two sides. */
 export interface Sides {
@@ -28,7 +28,7 @@ export interface Refused {
 export interface Difference {
   settings: BatchSettings;
   instance: Instance;
-  /** Number of the check in the instance. */
+  /** Number of the check in the instance; -1 for its memory. */
   check: number;
   /** First differing thread of the dispatch. */
   thread: number;
@@ -121,30 +121,24 @@ function reason(text: string): string {
 }
 
 function compare(batch: Batch, actual: Uint32Array, expected: Uint32Array): Difference[] {
-  const { instances, places, stride, settings } = batch;
+  const { instances, places, regions, stride, settings } = batch;
   const differences: Difference[] = [];
   const threads = settings.groups * THREADS;
-  instances.forEach((instance, k) =>
-    instance.checks.forEach((check, c) => {
-      const { at, words } = places[k][c];
-      let first = -1, count = 0;
-      for (let thread = 0; thread < threads; thread++) {
-        if (check.compare(actual, expected, thread * stride + at, words)) continue;
-        if (first < 0) first = thread;
+  instances.forEach((instance, k) => {
+    const look = (check: number, same: Compare, first: number, step: number, words: number) => {
+      let thread = -1, count = 0;
+      for (let t = 0; t < threads; t++) {
+        if (same(actual, expected, first + t * step, words)) continue;
+        if (thread < 0) thread = t;
         count++;
       }
-      if (first < 0) return;
-      const part = (data: Uint32Array) => [...data.subarray(first * stride + at, first * stride + at + words)];
-      differences.push({
-        settings,
-        instance,
-        check: c,
-        thread: first,
-        actual: part(actual),
-        expected: part(expected),
-        count,
-      });
-    })
-  );
+      if (thread < 0) return;
+      const part = (data: Uint32Array) => [...data.subarray(first + thread * step, first + thread * step + words)];
+      differences.push({ settings, instance, check, thread, actual: part(actual), expected: part(expected), count });
+    };
+    instance.checks.forEach((check, c) => look(c, check.compare, places[k][c].at, stride, places[k][c].words));
+    const { memory } = instance;
+    if (memory !== undefined) look(-1, memory.compare, regions[k], memory.bytes / 4, memory.bytes / 4);
+  });
   return differences;
 }

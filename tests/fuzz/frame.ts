@@ -69,11 +69,13 @@ export interface Instance {
   name: string;
   /** Form and modifiers, for people. */
   form: string;
-  /** Emitted before: destinations, masks, SCC. */
-  before(code: Code): void;
+  /** Emitted before: destinations, masks, SCC. @param region byte offset of the instance's memory from s[2:3] */
+  before(code: Code, region: number): void;
   /** The instruction itself; several words lists when a twin belongs to it. */
   words: number[][];
   checks: Check[];
+  /** Memory that it works on: bytes per thread, random at the start, and how each thread's part is compared. */
+  memory?: { bytes: number; compare: Compare };
   /** Whether lanes exchange values: such instances cost far more. */
   lanes: boolean;
 }
@@ -102,6 +104,8 @@ export interface Batch {
   stride: number;
   /** First word of each check and their number, by instance. */
   places: { at: number; words: number }[][];
+  /** Word index in the output of each instance's memory; -1 without. */
+  regions: number[];
   /** Byte range of each instance in the code. */
   ranges: { start: number; end: number }[];
   output: { address: bigint; bytes: number };
@@ -120,20 +124,28 @@ export function buildBatch(instances: readonly Instance[], settings: BatchSettin
   const threads = settings.groups * THREADS;
   const groupData = threads * THREAD_WORDS * 4;
   const outputOffset = roundUp(groupData + settings.groups * GROUP_WORDS * 4, 256);
-  const outputBytes = threads * stride * 4;
+  let outputBytes = threads * stride * 4;
+  const regions = instances.map(({ memory }) => {
+    if (memory === undefined) return -1;
+    const at = outputBytes / 4;
+    outputBytes += threads * memory.bytes;
+    return at;
+  });
   prologue(code, settings, groupData, stride);
   const writer = new Writer(code);
   const places: Batch["places"] = [], ranges: { start: number; end: number }[] = [];
-  for (const instance of instances) {
-    instance.before(code);
+  instances.forEach((instance, k) => {
+    instance.before(code, regions[k] * 4);
     const start = code.at * 4;
     for (const each of instance.words) code.emit(each);
     ranges.push({ start, end: code.at * 4 });
     places.push(captureChecks(code, writer, instance, settings.waveSize));
-  }
+  });
   writer.flush();
   code.sopp("s_endpgm");
-  const data = operandData(settings.groups, random);
+  const data = new Uint32Array((outputOffset + outputBytes) / 4);
+  data.set(operandData(settings.groups, random));
+  for (let k = outputOffset / 4 + threads * stride; k < data.length; k++) data[k] = randomWord(random);
   const output = { address: DATA_BASE + BigInt(outputOffset), bytes: outputBytes };
   const codeWords = Uint32Array.from(code.words);
   return {
@@ -143,6 +155,7 @@ export function buildBatch(instances: readonly Instance[], settings: BatchSettin
     codeAddress: CODE_BASE,
     stride,
     places,
+    regions,
     ranges,
     output,
     program: program(codeWords, data, output, settings),
@@ -274,6 +287,11 @@ function operandData(groups: number, random: Random): Uint32Array<ArrayBuffer> {
     for (let k = 0; k < 4; k++) put(...randomInt64(random));
   }
   return data;
+}
+
+/** Contents of memory: integers and floats. */
+function randomWord(random: Random): number {
+  return random.chance(0.5) ? randomInt(random) : randomF32(random);
 }
 
 function program(

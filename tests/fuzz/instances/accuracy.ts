@@ -1,18 +1,7 @@
 /** How exact each instruction's result must be. */
 import type { Opcode } from "../../../src/rdna/table.ts";
 import type { DataType } from "../../../src/rdna/types.ts";
-import {
-  exact,
-  float32,
-  float64,
-  halfHigh,
-  halfLow,
-  halves,
-  near32,
-  near64,
-  nearHalf,
-  type Tolerance,
-} from "../compare.ts";
+import { exact, float32, float64, halfHigh, halfLow, halves, near32, nearHalf, type Tolerance } from "../compare.ts";
 import type { BatchSettings, Compare } from "../frame.ts";
 
 /**
