@@ -1,7 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
 import { InputKind, MemoryWidth, Op } from "../ir/ops.ts";
 import { indexStructure, type StructureIndex } from "./structure.ts";
-import { classifyUniformity, Uniformity } from "./uniformity.ts";
 
 /**
  * Finds the LDS accesses that need a barrier before them to keep the lockstep of a wave.
@@ -16,7 +15,7 @@ export function ldsHazards(ir: Ir, threads: number): Set<number> {
   const hazards = new Set<number>();
   if (threads <= 1 || !writesLds(ir)) return hazards;
   const structure = indexStructure(ir);
-  const finder = new HazardFinder(ir, structure, hazards);
+  const finder = new HazardFinder(ir, structure, hazards, threads);
   finder.walk(0, ir.length, new Set());
   return hazards;
 }
@@ -30,7 +29,6 @@ function writesLds(ir: Ir): boolean {
 type Pending = Set<number>;
 
 class HazardFinder {
-  private readonly uniform: Uint8Array;
   private breaks: Pending[] = [];
   private continues: Pending[] = [];
 
@@ -38,9 +36,8 @@ class HazardFinder {
     private readonly ir: Ir,
     private readonly structure: StructureIndex,
     private readonly hazards: Set<number>,
-  ) {
-    this.uniform = classifyUniformity(ir, false, structure).value;
-  }
+    private readonly threads: number,
+  ) {}
 
   /** Walks [start, end) with the pending accesses of its beginning; returns those of its end, null when the end is not reached. */
   walk(start: number, end: number, pending: Pending): Pending | null {
@@ -110,28 +107,75 @@ class HazardFinder {
   private ownBytes(access: number): boolean {
     const { ir } = this;
     const width = (ir.op[access] === Op.LdsLoad ? ir.c[access] : ir.d[access]) & MemoryWidth.BytesMask;
-    return Math.abs(this.stride(ir.a[access], 0)) >= width;
+    return this.stride(ir.a[access], ir.b[access], 0) >= width;
   }
 
-  /** Bytes by which the address grows from lane to lane; 0 when unknown. */
-  private stride(value: number, depth: number): number {
+  /**
+   * Bytes by which the address grows from lane to lane; 0 when unknown. What is added to it is the same for every lane each time: then lanes stay in
+   * their own bytes from one iteration of a loop to the next as well.
+   */
+  private stride(value: number, active: number, depth: number): number {
     const { ir } = this;
-    if (depth > 8) return 0;
+    if (depth > DEPTH) return 0;
     const a = ir.a[value];
     const b = ir.b[value];
     switch (ir.op[value]) {
       case Op.Input:
         return a === InputKind.LocalIndex ? 1 : 0;
       case Op.Shl:
-        return ir.op[b] === Op.Const && ir.a[b] < 24 ? this.stride(a, depth + 1) * 2 ** ir.a[b] : 0;
+        return ir.op[b] === Op.Const && ir.a[b] < 24 ? this.stride(a, active, depth + 1) * 2 ** ir.a[b] : 0;
       case Op.IAdd:
-        if (this.uniform[b] === Uniformity.Workgroup) return this.stride(a, depth + 1);
-        return this.uniform[a] === Uniformity.Workgroup ? this.stride(b, depth + 1) : 0;
+        if (this.fixed(b, depth + 1)) return this.stride(a, active, depth + 1);
+        return this.fixed(a, depth + 1) ? this.stride(b, active, depth + 1) : 0;
+      case Op.Select:
+        return a === active ? this.stride(b, active, depth + 1) : 0; // other lanes access nothing
+      case Op.LoopPhi: {
+        // Steps of whole workgroups keep a lane's bytes apart from those of all others, also beyond 2^32 when the step divides it.
+        const first = this.stride(a, active, depth + 1), step = first * this.threads;
+        return step > 0 && (step & step - 1) === 0 && this.advances(b, value, step, depth + 1) ? first : 0;
+      }
       default:
         return 0;
     }
   }
+
+  /** Whether a value is the loop's phi, or that and a multiple of `step`, on every path. */
+  private advances(value: number, phi: number, step: number, depth: number): boolean {
+    const { ir } = this;
+    if (value === phi) return true;
+    if (depth > DEPTH) return false;
+    const a = ir.a[value], b = ir.b[value];
+    const multiple = (at: number) => ir.op[at] === Op.Const && (ir.a[at] & step - 1) === 0;
+    const next = (at: number) => this.advances(at, phi, step, depth + 1);
+    switch (ir.op[value]) {
+      case Op.IAdd:
+        return multiple(b) ? next(a) : multiple(a) && next(b);
+      case Op.Select:
+        return next(b) && next(ir.c[value]);
+      case Op.Phi:
+        return next(a) && next(b);
+      case Op.ContPhi:
+        for (let k = 0; k < b; k++) if (!next(ir.pool[a + k])) return false;
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** Whether a value is the same in all lanes of the workgroup and never changes: made of constants and what the dispatch gives. */
+  private fixed(value: number, depth: number): boolean {
+    const { ir } = this;
+    const op = ir.op[value];
+    if (op === Op.Const) return true;
+    if (op === Op.Input) return ir.a[value] === InputKind.UserData || ir.a[value] === InputKind.WorkgroupId;
+    if (depth > DEPTH || !FIXED_OPERATIONS.has(op)) return false;
+    return this.fixed(ir.a[value], depth + 1) && this.fixed(ir.b[value], depth + 1);
+  }
 }
+
+/** Operations that are looked through at most. */
+const DEPTH = 10;
+const FIXED_OPERATIONS: ReadonlySet<number> = new Set([Op.IAdd, Op.ISub, Op.IMul, Op.Shl, Op.Shr, Op.And, Op.Or]);
 
 function union(a: Pending | null, b: Pending | null): Pending | null {
   if (a === null) return b;
