@@ -23,6 +23,8 @@ const RAW = 3;
 
 /** Where an access goes. */
 export interface BufferAccess {
+  /** Records are interleaved: what follows an element's first dword is not documented to be at the next address, nor anywhere else. */
+  swizzled: boolean;
   /** U64 address of the element's byte `at`. */
   address(at: number): number;
   /** Bool: whether the dword at byte `at` of the element is in range. */
@@ -69,6 +71,7 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
     const log = 3 + (((bits3 ?? 0) >>> 21) & 3);
     const place = (at: number) => swizzledOffset(l, index, l.addConstant(offset, at), stride, log);
     return {
+      swizzled,
       address: (at) => ir.emit(Op.IAdd64, start, extend64(l, place(at))),
       inRange: (at) => rangeCheck(l, word3, bits3, index, l.addConstant(offset, at), stride, records, place(at)),
     };
@@ -77,6 +80,7 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
     ? ir.emit(Op.IAdd64, start, extend64(l, offset))
     : ir.emit(Op.IAdd64, ir.emit(Op.IAdd64, start, ir.emit(Op.UMulWide, index, stride)), extend64(l, offset));
   return {
+    swizzled,
     address: (at) => add64(l, element, at),
     inRange: (at) => {
       const here = l.addConstant(offset, at);

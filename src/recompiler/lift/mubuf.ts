@@ -1,7 +1,7 @@
 /** Untyped buffer instructions (AMD RDNA2 ISA, section 12.13): loads, stores and atomics of fixed width. Formatted ones are not implemented. */
 import type { Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
-import { bufferAccess } from "./buffer_address.ts";
+import { type BufferAccess, bufferAccess } from "./buffer_address.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import {
@@ -18,6 +18,7 @@ import {
   vectorDwords,
   vectorType,
 } from "./memory.ts";
+import { refuse } from "./refusal.ts";
 
 /** Adds the handlers of this class. */
 export function defineBuffer(define: Define): void {
@@ -37,6 +38,7 @@ export function defineBuffer(define: Define): void {
 function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
   refuseForms(i);
   const access = bufferAccess(l, i);
+  if (bytes > 4) refuseSwizzled(access);
   const active = l.and(l.exec(), access.inRange(0));
   const id = l.ir.append(Op.Load, vectorType(dwords), access.address(0), active, width | coherence(i));
   if (bytes < 4) {
@@ -50,6 +52,7 @@ function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfe
 function store(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
   refuseForms(i);
   const access = bufferAccess(l, i);
+  if (bytes > 4) refuseSwizzled(access);
   vectorDwords(l, i.data, dwords).forEach((value, k) => {
     const active = l.and(l.exec(), access.inRange(k * 4));
     l.ir.emit(
@@ -62,11 +65,17 @@ function store(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transf
   });
 }
 
+/** Compilers split such accesses into dwords (LLVM, GCNSubtarget::getMaxPrivateElementSize), because elements of a swizzled buffer have 4 bytes. */
+function refuseSwizzled({ swizzled }: BufferAccess): void {
+  if (swizzled) refuse("more than a dword from a swizzled buffer");
+}
+
 /** Range-checked as a whole. */
 function atomic(l: Lifter, i: Instruction, name: string, wide: boolean): void {
   refuseForms(i);
   const access = bufferAccess(l, i);
   let active = l.and(l.exec(), access.inRange(0));
+  if (wide) refuseSwizzled(access);
   if (wide) active = l.and(active, access.inRange(4));
   guestAtomic(l, i, name, wide, access.address(0), active);
 }
