@@ -17,7 +17,8 @@ deviceTest(
       0,
       computeState({
         code,
-        userData: [...words64(out.address), 400_000_000],
+        // Seconds of work against a limit of 20 ms: a busy machine may be late to look.
+        userData: [...words64(out.address), 3_000_000_000],
         threads: [1, 1, 1],
         groupIds: [false, false, false],
       }),
