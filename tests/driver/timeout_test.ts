@@ -17,12 +17,12 @@ deviceTest(
       0,
       computeState({
         code,
-        // Seconds of work against a limit of 20 ms: a busy machine may be late to look.
-        userData: [...words64(out.address), 3_000_000_000],
+        userData: [...words64(out.address), 65_000],
         threads: [1, 1, 1],
         groupIds: [false, false, false],
       }),
-      dispatchDirect([1, 1, 1]),
+      // Seconds of work against a limit of 20 ms. Many groups, because lavapipe ends a loop after 65,536 rounds.
+      dispatchDirect([30_000, 1, 1]),
     );
     const memory = new GuestMemory(new MmapAllocator());
     const executor = new VulkanExecutor(device, { target: "gfx1013", timeout: 20 });
