@@ -177,6 +177,8 @@ export class Environment {
   private readonly facts = new Map<number, number>();
   /** This point and the points around it, innermost first. */
   private readonly layers: readonly Environment[];
+  /** Of a point that was kept: the facts of then, its own and those around it. */
+  private kept: ReadonlyMap<number, number> | null = null;
 
   constructor(private readonly algebra: Algebra, outer: Environment | null) {
     this.layers = outer === null ? [this] : [this, ...outer.layers];
@@ -185,6 +187,18 @@ export class Environment {
   /** A point that starts with everything known here. */
   child(): Environment {
     return new Environment(this.algebra, this);
+  }
+
+  /** This point for later: what is learned around it from now on (behind a conditional exit, say) is not known at it. */
+  keep(): Environment {
+    const copy = new Environment(this.algebra, this);
+    const facts = new Map<number, number>();
+    for (let k = this.layers.length - 1; k >= 0; k--) {
+      const { kept, facts: own } = this.layers[k];
+      for (const [symbol, truth] of kept ?? own) facts.set(symbol, truth);
+    }
+    copy.kept = facts;
+    return copy;
   }
 
   /** The symbol of IR value `id`, facts applied. */
@@ -223,8 +237,8 @@ export class Environment {
 
   private readonly lookup = (symbol: number): number | undefined => {
     for (const layer of this.layers) {
-      const truth = layer.facts.get(symbol);
-      if (truth !== undefined) return truth;
+      const truth = layer.facts.get(symbol) ?? layer.kept?.get(symbol);
+      if (truth !== undefined || layer.kept !== null) return truth;
     }
     return undefined;
   };

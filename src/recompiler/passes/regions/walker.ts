@@ -114,10 +114,10 @@ export class Walker {
         if (!this.walkLoop(i, env)) return false;
         i = this.structure.endOf[i];
       } else if (op === Op.Break) {
-        exits.onBreak(i, env);
+        exits.onBreak(i, env.keep());
         return false;
       } else if (op === Op.Continue) {
-        exits.onContinue(i, env);
+        exits.onContinue(i, env.keep());
         return false;
       } else if (!isPhi(op)) {
         this.visit?.(i, env);
