@@ -1,12 +1,11 @@
 import { buildCfg, type Cfg, dumpCfg } from "./cfg/cfg.ts";
 import { dumpIr } from "./ir/dump.ts";
-import { lift, NeedsImageDescriptors } from "./lift/lift.ts";
+import { lift } from "./lift/lift.ts";
 import { dropAbsentLanes } from "./passes/absent_lanes.ts";
 import { checkAddedBarriers } from "./passes/added_barriers.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
-import { resolveImageDescriptors } from "./passes/resources.ts";
 import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
 import { type Artifact, lacksLanes, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute } from "./spirv/emit.ts";
@@ -47,27 +46,6 @@ export function recompile(request: RecompileRequest, observe?: PassObserver): Ar
   const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
   const artifact = emitCompute(ir, request);
   return { ...artifact, insertedBarriers, codeWords: codeWords(cfg), instructionCount: cfg.instructions.length };
-}
-
-/**
- * Like {@linkcode recompile}, for a dispatch: image descriptors that the program reads from user data and memory are resolved first.
- *
- * @param userData COMPUTE_USER_DATA_0..15.
- * @param readU32 reads guest memory.
- */
-export function recompileWithDescriptors(
-  request: RecompileRequest,
-  userData: Uint32Array,
-  readU32: (address: bigint) => number,
-  observe?: PassObserver,
-): Artifact {
-  try {
-    return recompile(request, observe);
-  } catch (error) {
-    if (!(error instanceof NeedsImageDescriptors)) throw error;
-    const imageDescriptors = resolveImageDescriptors(error, request, userData, readU32);
-    return recompile({ ...request, imageDescriptors }, observe);
-  }
 }
 
 function codeWords(cfg: Cfg): number {

@@ -83,6 +83,18 @@ export class Ir {
     return this.constant(Type.Bool, value ? 1 : 0);
   }
 
+  /** The constant that entry `i` of another stream is, of any type. */
+  copyConstant(from: Ir, i: number): number {
+    switch (from.type[i]) {
+      case Type.U32:
+      case Type.F32:
+      case Type.Bool:
+        return this.constant(from.type[i] as Type, from.a[i]);
+      default:
+        return this.append(Op.Const, from.type[i] as Type, from.a[i], from.b[i]);
+    }
+  }
+
   /** Appends `values` to the pool and returns their offset. */
   pooled(values: readonly number[]): number {
     const offset = this.pool.length;

@@ -1,5 +1,5 @@
 import { Ir } from "../ir/ir.ts";
-import { Op, OPS, Type } from "../ir/ops.ts";
+import { Op, OPS, type Type } from "../ir/ops.ts";
 import { IS_VALUE } from "./simplify/folder.ts";
 import { scanPhis } from "./simplify/phi_scan.ts";
 
@@ -67,7 +67,9 @@ class Sweep {
 
   run(): Ir {
     const { ir, live, out, to } = this;
-    for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Const && live[i] === 1) to[i] = this.constant(i);
+    for (let i = 1; i < ir.length; i++) {
+      if (ir.op[i] === Op.Const && live[i] === 1) to[i] = this.out.copyConstant(this.ir, i);
+    }
     const { end } = scanPhis(ir);
     // Else and EndIf follow their If.
     const keep = new Uint8Array(ir.length);
@@ -92,20 +94,6 @@ class Sweep {
   private isEmpty(from: number, end: number): boolean {
     for (let i = from + 1; i < end; i++) if (this.live[i] === 1 && this.ir.op[i] !== Op.Const) return false;
     return true;
-  }
-
-  private constant(i: number): number {
-    const { ir, out } = this;
-    switch (ir.type[i]) {
-      case Type.U32:
-        return out.constU(ir.a[i]);
-      case Type.F32:
-        return out.constF(ir.a[i]);
-      case Type.Bool:
-        return out.constB(ir.a[i] !== 0);
-      default:
-        return out.append(Op.Const, ir.type[i] as Type, ir.a[i], ir.b[i]);
-    }
   }
 
   private copy(i: number): number {

@@ -1,5 +1,5 @@
 import { Ir } from "../../ir/ir.ts";
-import { IfKind, Op, OPS, Type } from "../../ir/ops.ts";
+import { IfKind, Op, OPS, type Type } from "../../ir/ops.ts";
 import { countUses, type StructureIndex } from "../structure.ts";
 import type { Decision, WaveIf } from "./walker.ts";
 
@@ -27,7 +27,7 @@ export function rebuild(
   };
   const unused = unusedVotes(ir, decisions);
   // Constants first: they may be used from anywhere.
-  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Const) map[i] = copyConstant(out, ir, i);
+  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Const) map[i] = out.copyConstant(ir, i);
   for (let i = 1; i < ir.length; i++) {
     const op = ir.op[i];
     if (op === Op.Const || unused.has(i)) continue;
@@ -104,17 +104,4 @@ function unusedVotes(ir: Ir, decisions: ReadonlyMap<number, Decision>): Set<numb
     }
   }
   return unused;
-}
-
-function copyConstant(out: Ir, ir: Ir, i: number): number {
-  switch (ir.type[i]) {
-    case Type.U32:
-      return out.constU(ir.a[i]);
-    case Type.F32:
-      return out.constF(ir.a[i]);
-    case Type.Bool:
-      return out.constB(ir.a[i] !== 0);
-    default:
-      return out.append(Op.Const, ir.type[i] as Type, ir.a[i], ir.b[i]);
-  }
 }
