@@ -1,24 +1,6 @@
+import { HARDWARE_REGISTERS } from "../hardware_registers.ts";
 import type { DisassemblyContext } from "./context.ts";
 
-/** Hardware registers of s_getreg_b32 and s_setreg_b32 (AMD RDNA2 ISA, section 5.7; AMD RDNA1 ISA for XNACK_MASK). */
-const HARDWARE_REGISTERS: Readonly<Record<number, string>> = {
-  1: "MODE",
-  2: "STATUS",
-  3: "TRAPSTS",
-  5: "GPR_ALLOC",
-  6: "LDS_ALLOC",
-  7: "IB_STS",
-  15: "SH_MEM_BASES",
-  16: "TBA_LO",
-  17: "TBA_HI",
-  18: "TMA_LO",
-  19: "TMA_HI",
-  20: "FLAT_SCR_LO",
-  21: "FLAT_SCR_HI",
-  23: "HW_ID1",
-  24: "HW_ID2",
-  25: "POPS_PACKER",
-};
 const XNACK_MASK = 22;
 const SHADER_CYCLES = 29;
 
@@ -28,8 +10,8 @@ export function hardwareRegisterText(imm: number, context: DisassemblyContext): 
   const offset = imm >>> 6 & 0x1f;
   const size = (imm >>> 11 & 0x1f) + 1;
   let name: string | undefined = HARDWARE_REGISTERS[register];
-  if (register === XNACK_MASK && context.target === "gfx1013") name = "XNACK_MASK";
-  if (register === SHADER_CYCLES && context.target === "gfx1030") name = "SHADER_CYCLES";
+  if (register === XNACK_MASK && context.target !== "gfx1013") name = undefined;
+  if (register === SHADER_CYCLES && context.target !== "gfx1030") name = undefined;
   const text = name === undefined ? String(register) : `HW_REG_${name}`;
   return offset === 0 && size === 32 ? `hwreg(${text})` : `hwreg(${text}, ${offset}, ${size})`;
 }

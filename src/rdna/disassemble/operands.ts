@@ -1,6 +1,7 @@
 import { Operand } from "../instruction.ts";
 import type { DataType } from "../types.ts";
 import type { DisassemblyContext } from "./context.ts";
+import { INLINE_F16, INLINE_F32, INLINE_F64 } from "../inline_constants.ts";
 
 /** Names of the single scalar operand codes that are no numbered register (AMD RDNA2 ISA, "Scalar operand codes"; names as in LLVM). */
 const SCALAR_NAMES: Readonly<Record<number, string>> = {
@@ -47,31 +48,11 @@ export function widthOf(type: DataType, context: DisassemblyContext): number {
   return type.kind === "mask" ? context.waveSize / 32 : type.dwords;
 }
 
-/** Inline float constants, codes 240 to 248, and their bits in the three widths. */
+/** Texts of the inline float constants. */
 const FLOAT_TEXTS = ["0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0", "0.15915494"];
-const FLOAT_BITS_16 = [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118];
-const FLOAT_BITS_32 = [
-  0x3f000000,
-  0xbf000000,
-  0x3f800000,
-  0xbf800000,
-  0x40000000,
-  0xc0000000,
-  0x40800000,
-  0xc0800000,
-  0x3e22f983,
-];
 const FLOAT_TEXT_INVERSE_2PI_64 = "0.15915494309189532";
-const FLOAT_HIGH_BITS_64 = [
-  0x3fe00000,
-  0xbfe00000,
-  0x3ff00000,
-  0xbff00000,
-  0x40000000,
-  0xc0000000,
-  0x40100000,
-  0xc0100000,
-];
+/** Upper words of the f64 constants whose lower word is 0. */
+const FLOAT_HIGH_BITS_64 = INLINE_F64.slice(0, 8).map((bits) => Number(bits >> 32n));
 
 /** How LLVM writes the constants of a source: it depends on the operand's type, and a literal with an inline constant's value looks like it. */
 export type ConstantStyle = "16f" | "16i" | "32" | "64f" | "64i" | "packed-f" | "packed-i" | "hex";
@@ -93,7 +74,7 @@ export function inlineText(code: number, style: ConstantStyle): string {
   if (code <= 192) return String(code - 128);
   if (code <= 208) return String(192 - code);
   const index = code - 240;
-  if (style === "16i") return hexText(FLOAT_BITS_16[index]);
+  if (style === "16i") return hexText(INLINE_F16[index]);
   if (index === 8 && (style === "64f" || style === "64i")) return FLOAT_TEXT_INVERSE_2PI_64;
   return FLOAT_TEXTS[index];
 }
@@ -105,7 +86,7 @@ export function literalText(literal: number, style: ConstantStyle): string {
     case "16i": {
       const value = literal << 16 >> 16;
       if (value >= -16 && value <= 64) return String(value);
-      const float = style === "16f" ? FLOAT_BITS_16.indexOf(literal & 0xffff) : -1;
+      const float = style === "16f" ? INLINE_F16.indexOf(literal & 0xffff) : -1;
       return float >= 0 ? FLOAT_TEXTS[float] : hexText(literal & 0xffff);
     }
     case "64f": {
@@ -118,14 +99,14 @@ export function literalText(literal: number, style: ConstantStyle): string {
     case "32": {
       const value = literal | 0;
       if (value >= -16 && value <= 64) return String(value);
-      const float = FLOAT_BITS_32.indexOf(literal);
+      const float = INLINE_F32.indexOf(literal);
       return float >= 0 ? FLOAT_TEXTS[float] : hexText(literal);
     }
     case "packed-i":
     case "packed-f": {
       const value = literal | 0;
       if (value >= -16 && value <= 64) return String(value);
-      const float = (style === "packed-i" ? FLOAT_BITS_32 : FLOAT_BITS_16).indexOf(literal);
+      const float = (style === "packed-i" ? INLINE_F32 : INLINE_F16).indexOf(literal);
       return float >= 0 ? FLOAT_TEXTS[float] : hexText(literal);
     }
     case "hex":

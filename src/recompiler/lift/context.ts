@@ -8,6 +8,7 @@ import type { ImageNeed } from "./image_descriptor.ts";
 import { refuse } from "./refusal.ts";
 import { ScopedCache } from "./scoped_cache.ts";
 import { Slot, SlotState } from "./slots.ts";
+import { FIRST_FLOAT, INLINE_F32, INLINE_F64, LAST_FLOAT } from "../../rdna/inline_constants.ts";
 
 /**
  * Inline constants 128..208 and 240..248 as 32-bit patterns (AMD RDNA2 ISA, "Scalar and vector operand codes"); undefined for other codes.
@@ -15,34 +16,9 @@ import { Slot, SlotState } from "./slots.ts";
 export function inlineConstant(operand: number): number | undefined {
   if (operand >= 128 && operand <= 192) return operand - 128;
   if (operand >= 193 && operand <= 208) return 192 - operand;
-  if (operand >= 240 && operand <= 248) return INLINE_F32[operand - 240];
+  if (operand >= FIRST_FLOAT && operand <= LAST_FLOAT) return INLINE_F32[operand - FIRST_FLOAT];
   return undefined;
 }
-
-/** 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi). */
-const INLINE_F32 = [
-  0x3f000000,
-  0xbf000000,
-  0x3f800000,
-  0xbf800000,
-  0x40000000,
-  0xc0000000,
-  0x40800000,
-  0xc0800000,
-  0x3e22f983,
-];
-/** The same as f64, high words; the low word of 1/(2 pi) is 0x6dc9c882, all others are 0. */
-const INLINE_F64_HIGH = [
-  0x3fe00000,
-  0xbfe00000,
-  0x3ff00000,
-  0xbff00000,
-  0x40000000,
-  0xc0000000,
-  0x40100000,
-  0xc0100000,
-  0x3fc45f30,
-];
 
 /** A 64-bit scalar value as two U32 values. */
 export type Pair = readonly [low: number, high: number];
@@ -226,8 +202,9 @@ export class Lifter {
       if (literal === "high") return [this.u(0), this.u(bits)];
       return [this.u(bits), this.u(literal === "sign" && (bits | 0) < 0 ? -1 : 0)];
     }
-    if (operand >= 240 && operand <= 248) {
-      return [this.u(operand === 248 ? 0x6dc9c882 : 0), this.u(INLINE_F64_HIGH[operand - 240])];
+    if (operand >= FIRST_FLOAT && operand <= LAST_FLOAT) {
+      const bits = INLINE_F64[operand - FIRST_FLOAT];
+      return [this.u(Number(bits & 0xffff_ffffn)), this.u(Number(bits >> 32n))];
     }
     const constant = inlineConstant(operand);
     if (constant !== undefined) return [this.u(constant), this.u(constant < 0 ? -1 : 0)];

@@ -2,33 +2,13 @@
  * Hardware registers (AMD RDNA2 ISA, sections 3.1 and 12.2). Only MODE has contents that are known here: FP_ROUND 3:0 and FP_DENORM 7:4 from
  * RSRC1.FLOAT_MODE, DX10_CLAMP 8, IEEE 9. Float operations are recompiled for these, so a program may write only what is there already.
  */
+import { HARDWARE_REGISTERS } from "../../rdna/hardware_registers.ts";
 import type { Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import { refuse } from "./refusal.ts";
 
-/** Names of the registers by number (LLVM, AMDGPUAsmUtils.cpp, for gfx10). */
-const NAMES: Readonly<Record<number, string>> = {
-  1: "MODE",
-  2: "STATUS",
-  3: "TRAPSTS",
-  5: "GPR_ALLOC",
-  6: "LDS_ALLOC",
-  7: "IB_STS",
-  15: "SH_MEM_BASES",
-  16: "TBA_LO",
-  17: "TBA_HI",
-  18: "TMA_LO",
-  19: "TMA_HI",
-  20: "FLAT_SCR_LO",
-  21: "FLAT_SCR_HI",
-  22: "XNACK_MASK",
-  23: "HW_ID1",
-  24: "HW_ID2",
-  25: "POPS_PACKER",
-  29: "SHADER_CYCLES",
-};
 const MODE = 1, FLAT_SCRATCH_LOW = 20, FLAT_SCRATCH_HIGH = 21;
 /** Bits of MODE that are known. */
 const KNOWN_MODE = 0x3ff;
@@ -53,7 +33,7 @@ function field(i: Instruction): { id: number; offset: number; mask: number } {
 }
 
 function nameOf(id: number): string {
-  return NAMES[id] ?? `number ${id}`;
+  return HARDWARE_REGISTERS[id] ?? `number ${id}`;
 }
 
 function setRegister(l: Lifter, i: Instruction, value: number): void {

@@ -1,5 +1,6 @@
 /** Program flow, EXEC, immediates, waits, hints and messages (AMD RDNA2 ISA, sections 12.2, 12.3, 12.5). */
 import { type Instruction, Operand } from "../../instruction.ts";
+import { NO_EFFECT } from "../../no_effect.ts";
 import type { Define } from "../handler.ts";
 import { guestFault, refuse } from "../machine/refuse.ts";
 import { type Wave, WaveState } from "../machine/wave.ts";
@@ -7,40 +8,12 @@ import { scalar32, scalar64, setScalar32, setScalar64 } from "../operands/scalar
 import { readField, writeField } from "./hwregs.ts";
 import { CONDITIONS } from "./sop.ts";
 
-/**
- * What has no effect here: memory operations are in program order, so waits, clauses and cache maintenance order nothing; priorities, sleeps, prefetches
- * and performance counters change timing only; the debugger's flags are never set.
- */
-const NO_EFFECT = [
-  "s_nop",
-  "s_waitcnt",
-  "s_waitcnt_vscnt",
-  "s_waitcnt_vmcnt",
-  "s_waitcnt_expcnt",
-  "s_waitcnt_lgkmcnt",
-  "s_waitcnt_depctr",
-  "s_wait_idle",
-  "s_clause",
-  "s_inst_prefetch",
-  "s_sleep",
-  "s_wakeup",
-  "s_setprio",
-  "s_icache_inv",
-  "s_dcache_inv",
-  "s_dcache_wb",
-  "s_gl1_inv",
-  "s_incperflevel",
-  "s_decperflevel",
-  "s_ttracedata",
-  "s_ttracedata_imm",
-  "s_version",
+/** What else has no effect in the interpreter: the debugger's flags are never set. */
+const HERE = [
   "s_cbranch_cdbgsys",
   "s_cbranch_cdbguser",
   "s_cbranch_cdbgsys_or_user",
   "s_cbranch_cdbgsys_and_user",
-  "buffer_gl0_inv",
-  "buffer_gl1_inv",
-  "ds_nop",
 ];
 
 /** What needs a trap handler, or belongs to stages other than compute. */
@@ -55,7 +28,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 /** Adds the handlers of this class. */
 export function defineControl(define: Define): void {
-  for (const name of NO_EFFECT) define(name, () => {});
+  for (const name of [...NO_EFFECT, ...HERE]) define(name, () => {});
   for (const [name, why] of Object.entries(REFUSED)) define(name, (w, i) => refuse(w, i, why));
   define("s_endpgm", (w) => {
     w.state = WaveState.Ended;

@@ -1,32 +1,13 @@
 /** Hardware registers (AMD RDNA2 ISA, section 12.2 "S_GETREG_B32": numbers; section 3 "Kernel state"). */
+import { HARDWARE_REGISTERS } from "../../hardware_registers.ts";
 import type { Instruction } from "../../instruction.ts";
 import { refuse } from "../machine/refuse.ts";
 import type { Wave } from "../machine/wave.ts";
 
 const Register = { Mode: 1, ShMemBases: 15, FlatScratchLo: 20, FlatScratchHi: 21, ShaderCycles: 29 } as const;
 
-/** Names of hardware registers, for messages. */
-const NAMES: Readonly<Record<number, string>> = {
-  1: "MODE",
-  2: "STATUS",
-  3: "TRAPSTS",
-  4: "HW_ID",
-  5: "GPR_ALLOC",
-  6: "LDS_ALLOC",
-  7: "IB_STS",
-  15: "SH_MEM_BASES",
-  16: "TBA_LO",
-  17: "TBA_HI",
-  18: "TMA_LO",
-  19: "TMA_HI",
-  20: "FLAT_SCR_LO",
-  21: "FLAT_SCR_HI",
-  22: "XNACK_MASK",
-  23: "HW_ID1",
-  24: "HW_ID2",
-  25: "POPS_PACKER",
-  29: "SHADER_CYCLES",
-};
+/** Names for messages; number 4 is HW_ID on older GPUs. */
+const NAMES: Readonly<Record<number, string>> = { ...HARDWARE_REGISTERS, 4: "HW_ID" };
 
 function name(register: number): string {
   return NAMES[register] ?? `number ${register}`;
