@@ -8,6 +8,8 @@ export interface Label {
   at: number;
   /** Words that hold a branch to it. */
   readonly uses: number[];
+  /** Words that hold the distance in bytes from another word. */
+  readonly distances: { at: number; from: number }[];
 }
 
 /** Machine code under construction. */
@@ -76,7 +78,7 @@ export class Code {
 
   /** A label to be bound later. */
   label(): Label {
-    return { at: -1, uses: [] };
+    return { at: -1, uses: [], distances: [] };
   }
 
   /** Binds a label here. */
@@ -84,6 +86,7 @@ export class Code {
     if (label.at >= 0) throw new Error("the label is bound already");
     label.at = this.at;
     for (const use of label.uses) this.#patch(use, label.at);
+    for (const { at, from } of label.distances) this.words[at] = (label.at - from) * 4 >>> 0;
   }
 
   /** A SOPP branch, or s_call_b64 with `register`. */
@@ -93,6 +96,12 @@ export class Code {
     else this.sopk(name, register, 0);
     if (label.at >= 0) this.#patch(at, label.at);
     else label.uses.push(at);
+  }
+
+  /** The word at `at` becomes the distance in bytes from word `from` to the label. */
+  far(at: number, from: number, label: Label): void {
+    if (label.at >= 0) this.words[at] = (label.at - from) * 4 >>> 0;
+    else label.distances.push({ at, from });
   }
 
   #patch(at: number, target: number): void {

@@ -3,6 +3,7 @@
  * recompiled code on the device, and the interpreter.
  */
 import { assert, assertEquals } from "@std/assert";
+import type { Target } from "../../src/rdna/target.ts";
 import { deviceTest } from "../support/vulkan.ts";
 import { Random } from "../support/random.ts";
 import { runSide } from "./batch.ts";
@@ -19,6 +20,7 @@ interface Case {
   /** v32 by thread; NaN stands for any f32 NaN. */
   expected: number[];
   floatMode?: number;
+  target?: Target;
 }
 
 const PLAIN: SdwaFields = {
@@ -35,7 +37,7 @@ const PLAIN: SdwaFields = {
 function check(name: string, cases: readonly Case[]): void {
   deviceTest(name, (device) => {
     using sides = new SideMaker(device);
-    for (const { words, inputs, expected, floatMode = 0xc0 } of cases) {
+    for (const { words, inputs, expected, floatMode = 0xc0, target = "gfx1013" } of cases) {
       const instance: Instance = {
         name,
         form: "",
@@ -45,7 +47,7 @@ function check(name: string, cases: readonly Case[]): void {
         lanes: false,
       };
       const settings: BatchSettings = {
-        target: "gfx1013",
+        target,
         waveSize: 64,
         groups: 1,
         floatMode,
@@ -56,7 +58,7 @@ function check(name: string, cases: readonly Case[]): void {
       const batch = buildBatch([instance], settings, new Random(1));
       const data = new Uint32Array(batch.program.memory[1].contents[0].data.buffer as ArrayBuffer);
       inputs.forEach((values, thread) => data.set(values, thread * 24));
-      const { device: executor, reference, allocator } = sides.take("gfx1013");
+      const { device: executor, reference, allocator } = sides.take(target);
       for (const [side, which] of [[executor, "recompiled"], [reference, "interpreted"]] as const) {
         const output = runSide(batch, side, allocator);
         assert(output instanceof Uint32Array, String(output));
@@ -212,5 +214,62 @@ check("v_cvt_pk_u8_f32 rounds to nearest (AMD, rocjitsu, conversion.h)", [
     words: vop3(opcodeOf("v_cvt_pk_u8_f32"), { dst: v(32), src: [v(8), int(1), v(9)] }),
     inputs: [[0x3f7fffff, 0], [0x40200000, 0x11111111], [0x43800000, 0], [0xbf800000, 0xffffffff]],
     expected: [0x100, 0x11110211, 0xff00, 0xffff00ff],
+  },
+]);
+
+check("v_fma_legacy_f32 adds +0 where a factor is zero (LLVM)", [
+  {
+    words: vop3(opcodeOf("v_fma_legacy_f32"), { dst: v(32), src: [v(8), int(0), v(9)] }),
+    inputs: [[0x7fc00000, 0x80000000], [0xbf800000, 0x40000000]],
+    expected: [0, 0x40000000],
+    target: "gfx1030",
+  },
+]);
+
+check("v_div_fixup keeps a denormal quotient (AMD, rocjitsu, division.h)", [
+  {
+    words: vop3(opcodeOf("v_div_fixup_f32"), { dst: v(32), src: [v(8), v(9), v(9)] }),
+    inputs: [[0x007fffff, 0x3f800000]],
+    expected: [0x007fffff],
+    floatMode: 0,
+  },
+  {
+    words: vop3(opcodeOf("v_div_fixup_f16"), { dst: v(32), src: [v(8), v(9), v(9)] }),
+    inputs: [[0x03ff, 0x3c00]],
+    expected: [0x03ff],
+    floatMode: 0,
+  },
+]);
+
+check("v_med3_f32 tells signed zeros apart (AMD, rocjitsu, minmax.h), and a NaN among its constants counts", [
+  {
+    words: vop3(opcodeOf("v_med3_f32"), { dst: v(32), src: [v(8), v(9), v(10)] }),
+    inputs: [[0x80000000, 0, 0x80000000], [0xbf800000, 0x80000000, 0]],
+    expected: [0x80000000, 0x80000000],
+  },
+  {
+    // -2 as an inline integer is a NaN; the result is that of v_min3_f32.
+    words: vop3(opcodeOf("v_med3_f32"), { dst: v(32), src: [240, int(-2), v(8)] }),
+    inputs: [[0xbf800000], [0x3f800000]],
+    expected: [0xbf800000, 0x3f000000],
+  },
+]);
+
+check("comparisons of f64 constants compare all 64 bits", [
+  {
+    words: [
+      ...vop3(opcodeOf("v_cmp_lg_f64"), { dst: -1, sdst: 106, src: [246, 240] }),
+      ...vop3(opcodeOf("v_cndmask_b32"), { dst: v(32), src: [int(0), int(1), 106] }),
+    ],
+    inputs: [[0]],
+    expected: [1],
+  },
+  {
+    words: [
+      ...vop3(opcodeOf("v_cmp_nlt_f64"), { dst: -1, sdst: 106, src: [255, 240], literal: 0x7ff80000 }),
+      ...vop3(opcodeOf("v_cndmask_b32"), { dst: v(32), src: [int(0), int(1), 106] }),
+    ],
+    inputs: [[0]],
+    expected: [1],
   },
 ]);

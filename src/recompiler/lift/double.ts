@@ -44,10 +44,10 @@ function flushDouble(l: Lifter, [low, high]: Pair): Pair {
 }
 
 /** Writes the result of an f64 operation: output modifier, denormals, clamp. */
-export function writeDouble(l: Lifter, i: Instruction, value: number): void {
+export function writeDouble(l: Lifter, i: Instruction, value: number, keeps = false): void {
   const { ir, modes } = l;
   const flushed = (id: number) => modes.keepsResults16 ? id : fromPair(l, flushDouble(l, toPair(l, id)));
-  let result = flushed(value);
+  let result = keeps ? value : flushed(value);
   // As for f32: only where denormal results are flushed, and not in IEEE mode; zeros become positive first.
   if (i.omod !== 0 && !modes.keepsResults16 && !l.request.ieee) {
     const factor = constantDouble(l, [0, 0x40000000, 0x40100000, 0x3fe00000][i.omod]);

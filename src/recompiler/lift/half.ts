@@ -96,9 +96,9 @@ export function flushHalf(l: Lifter, bits: number): number {
 }
 
 /** Output modifier, denormals as MODE says for results, clamp: what happens to the f16 result of an operation. */
-export function halfResult(l: Lifter, i: Instruction, bits: number): number {
+export function halfResult(l: Lifter, i: Instruction, bits: number, keeps = false): number {
   const { ir, modes } = l;
-  let result = modes.keepsResults16 ? bits : flushHalf(l, bits);
+  let result = keeps || modes.keepsResults16 ? bits : flushHalf(l, bits);
   // As for f32: only where denormal results are flushed, and not in IEEE mode; zeros become positive first.
   if (i.omod !== 0 && !modes.keepsResults16 && !l.request.ieee) {
     const factor = l.u([0, 0x4000, 0x4400, 0x3800][i.omod]);

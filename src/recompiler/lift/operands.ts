@@ -85,10 +85,14 @@ export function writeInt(l: Lifter, i: Instruction, id: number): void {
   writeVector(l, i, id);
 }
 
-/** Writes the result of an f32 operation: output modifier, denormals, clamp. */
-export function writeFloat(l: Lifter, i: Instruction, id: number): void {
+/**
+ * Writes the result of an f32 operation: output modifier, denormals, clamp.
+ *
+ * @param keeps denormal results stay, whatever MODE says
+ */
+export function writeFloat(l: Lifter, i: Instruction, id: number, keeps = false): void {
   const { ir } = l;
-  let result = l.modes.result(id);
+  let result = keeps ? id : l.modes.result(id);
   // Output modifiers work only where MODE flushes f32 results and IEEE is off; elsewhere they are ignored. A zero becomes positive before it is scaled;
   // a number that halving makes denormal becomes a zero of its sign (measured by AMD on gfx1010, gfx1030: ROCm/rocm-systems, output_modifier.h).
   if (i.omod !== 0 && l.modes.flushesResults32 && !l.request.ieee) {

@@ -3,14 +3,15 @@
  *
  * The pseudo code of the document does not divide. What the hardware does was measured by AMD on gfx1100 and gfx1201 (ROCm/rocm-systems, rocjitsu,
  * division.h): V_DIV_SCALE decides by exponent fields; V_DIV_FMAS scales by 2^64 or 2^-64 (f64: 2^128, 2^-128) by the size of its third operand,
- * in the one rounding of the multiply-add, and keeps denormal operands; V_DIV_FIXUP takes a quotient that is no number for an overflow.
+ * in the one rounding of the multiply-add, and keeps denormal operands; V_DIV_FIXUP takes a quotient that is no number for an overflow, and keeps a
+ * denormal one.
  */
 import { type Instruction, Operand } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter, Pair } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import { constantDouble, doubleSource, fromPair, movedDouble, toPair, writeDouble } from "./double.ts";
-import { extend16, halfBitsSource, movedHalf, writeHalfFloat } from "./half.ts";
+import { extend16, halfBitsSource, halfResult, movedHalf, writeHalf } from "./half.ts";
 import { floatSource, movedSource, writeFloat } from "./operands.ts";
 
 /** Adds the handlers of this class. */
@@ -36,16 +37,17 @@ export function defineDivision(define: Define): void {
   define("v_div_fixup_f32", (l, i) => {
     const [a, b, c] = [l.asU(movedSource(l, i, 0)), l.asU(floatSource(l, i, 1)), l.asU(floatSource(l, i, 2))];
     const format = { sign: 0x80000000, infinity: 0x7f800000, quiet: 0x400000, invalid: 0xffc00000 };
-    writeFloat(l, i, l.asF(divFixup(l, format, a, b, c, exponentBelow(l, SINGLE, b, c))));
+    writeFloat(l, i, l.asF(divFixup(l, format, a, b, c, exponentBelow(l, SINGLE, b, c))), i.omod === 0);
   });
   define("v_div_fixup_f16", (l, i) => {
     const sources = [movedHalf(l, i, 0), halfBitsSource(l, i, 1), halfBitsSource(l, i, 2)];
     const [a, b, c] = sources.map((bits) => extend16(l, bits, false));
     const format = { sign: 0x8000, infinity: 0x7c00, quiet: 0x200, invalid: 0xfe00 };
-    writeHalfFloat(l, i, divFixup(l, format, a, b, c, l.false));
+    writeHalf(l, i, halfResult(l, i, divFixup(l, format, a, b, c, l.false), i.omod === 0));
   });
   define("v_div_fixup_f64", (l, i) => {
-    writeDouble(l, i, divFixup64(l, movedDouble(l, i, 0), doubleSource(l, i, 1), doubleSource(l, i, 2)));
+    const fixed = divFixup64(l, movedDouble(l, i, 0), doubleSource(l, i, 1), doubleSource(l, i, 2));
+    writeDouble(l, i, fixed, i.omod === 0);
   });
 }
 

@@ -107,7 +107,7 @@ function defineMinMax(define: Define): void {
   minMax(define, "v_med3_f32", 3, (l, a, b, c) => {
     const { ir } = l;
     const median = ir.emit(Op.FMax, ir.emit(Op.FMin, a, b), ir.emit(Op.FMin, ir.emit(Op.FMax, a, b), c));
-    const nans = [a, b, c].filter((id) => ir.op[id] !== Op.Const).map((id) => ir.emit(Op.FIsNan, id));
+    const nans = [a, b, c].map((id) => ir.emit(Op.FIsNan, id));
     // With a NaN among the operands the result is that of v_min3.
     return l.select(nans.reduce((x, y) => l.or(x, y), l.false), pick(l, Op.FMin, pick(l, Op.FMin, a, b), c), median);
   });

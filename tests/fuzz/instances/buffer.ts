@@ -76,17 +76,20 @@ function randomPlan(opcode: Opcode, settings: BatchSettings, random: Random): Pl
   // A place within the record that the element fits in.
   const unit = isAtomic ? bytes : Math.min(bytes, 4);
   const place = random.below(Math.floor((RECORD - bytes) / unit) + 1) * unit;
+  const descriptor = randomDescriptor(settings, random, idxen, isLoad);
+  // Interleaved records reach far.
+  const near = descriptor.swizzle;
   return {
     isLoad,
     idxen,
     offen: shared || (!idxen && !isLoad) || random.chance(0.5),
     glc,
     shared,
-    outside: random.chance(0.25),
-    immediate: isLoad ? random.pick([0, 4, 16, 64, 2044, random.below(64) * unit]) : shared ? 0 : place,
+    outside: !near && random.chance(0.25),
+    immediate: isLoad ? random.pick([0, 4, 16, 64, near ? 8 : 2044, random.below(64) * unit]) : shared ? 0 : place,
     scalarOffset: random.chance(0.4) ? 64 * random.below(4) : 0,
     source: v(random.pick([14, 15, 16, 17, 18, 28])),
-    descriptor: randomDescriptor(settings, random, idxen, isLoad),
+    descriptor,
   };
 }
 

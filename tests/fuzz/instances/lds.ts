@@ -129,14 +129,15 @@ function placeOf(opcode: Opcode, random: Random): Place {
     return { form: "two", offset: offsets[0] | offsets[1] << 8, emit: own };
   }
   if ((traits & Trait.Load) !== 0 && !words.has("wave")) {
-    const offset = random.pick([0, 16, FAR, 1024]);
+    // Only bytes that were filled: anything else holds what an earlier workgroup left, or is out of range (from 16384 on).
+    const offset = random.pick([0, 16, 256, FAR, FAR + 256]);
     const unit = random.chance(0.2) ? 1 : Math.min(bytes, 16);
     const outside = random.chance(0.15);
     return {
       form: outside ? "out of range" : "load",
       offset,
       emit: (code) => {
-        const mask = (outside ? 0xffff : 1023) & ~(unit === 12 ? 3 : unit - 1);
+        const mask = (outside ? 0xc1ff : 0x1ff) & ~(unit === 12 ? 3 : unit - 1);
         code.vop("v_and_b32", v(ADDRESS), Operand.Literal, source, mask);
       },
     };
@@ -149,7 +150,7 @@ function placeOf(opcode: Opcode, random: Random): Place {
       emit: (code) => code.vop("v_and_b32", v(ADDRESS), int(8), v(14)),
     };
   }
-  const inside = random.below(SLOT / Math.max(bytes, 4)) * Math.max(bytes, 4);
+  const inside = random.below(Math.floor(SLOT / Math.max(bytes, 4))) * Math.max(bytes, 4);
   const place = inside + bytes > SLOT ? 0 : inside;
   const split = random.below(place + 1) & ~3;
   return { form: "own", offset: place - split, emit: (code) => own(code, split) };

@@ -103,7 +103,7 @@ function vectorMemory(opcode: Opcode, settings: BatchSettings, random: Random): 
   const offset = isLoad && !unaligned ? immediate & ~3 : immediate & ~7;
   const dst = DESTINATION.vector + random.below(DESTINATION.count - Math.max(1, dwords) + 1);
   const data = isLoad ? -1 : dataRegister(opcode, random, Math.max(1, dataDwords(opcode)));
-  const source = v(random.pick([14, 15, 16, 17, 28, 30])), place = random.below(SLOT / bytes) * bytes;
+  const source = v(random.pick([14, 15, 16, 17, 28, 30])), place = random.below(Math.floor(SLOT / bytes)) * bytes;
   prepare.destinations();
   if (random.chance(0.25)) prepare.exec();
   const before = (code: Code, region: number) => {

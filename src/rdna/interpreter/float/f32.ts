@@ -75,11 +75,12 @@ export function mulLegacy32(m: FloatMode, a: number, b: number): number {
   return isZero32(m, a) || isZero32(m, b) ? 0 : mul32(m, a, b);
 }
 
-/** a * b + c with one rounding, where zero times anything leaves c (AMD RDNA2 ISA, V_FMA_LEGACY_F32). */
+/**
+ * a * b + c with one rounding, where zero times anything is +0, so that c = -0 gives +0 (LLVM, AMDGPUInstCombineIntrinsic.cpp, fma.legacy; the document's
+ * pseudo code would leave c).
+ */
 export function fmaLegacy32(m: FloatMode, a: number, b: number, c: number): number {
-  if (!isZero32(m, a) && !isZero32(m, b)) return fma32(m, a, b, c);
-  c = input32(m, c);
-  return isNan32(c) ? quiet32(c) : output32(m, c);
+  return isZero32(m, a) || isZero32(m, b) ? add32(m, 0, c) : fma32(m, a, b, c);
 }
 
 /** The mode in which v_mad and v_mac compute: they flush f32 denormals whatever MODE says (AMD RDNA1 ISA, V_MAC_F32). */
@@ -136,13 +137,13 @@ export function max3x32(m: FloatMode, a: number, b: number, c: number): number {
   return max32(m, max32(m, a, b), c);
 }
 
-/** The middle one; with a NaN, the smallest (AMD RDNA2 ISA, V_MED3_F32). */
+/**
+ * The middle one, -0 below +0; with a NaN, the smallest (AMD RDNA2 ISA, V_MED3_F32; that signed zeros are told apart was measured by AMD on gfx1201:
+ * ROCm/rocm-systems, rocjitsu, minmax.h).
+ */
 export function med3x32(m: FloatMode, a: number, b: number, c: number): number {
   if (isNan32(a) || isNan32(b) || isNan32(c)) return min3x32(m, a, b, c);
-  const largest = f32Value(max3x32(m, a, b, c));
-  if (largest === f32Value(input32(m, a))) return max32(m, b, c);
-  if (largest === f32Value(input32(m, b))) return max32(m, a, c);
-  return max32(m, a, b);
+  return max32(m, min32(m, a, b), min32(m, max32(m, a, b), c));
 }
 
 function whole32(m: FloatMode, a: number, to: (value: number) => number): number {

@@ -51,11 +51,23 @@ const toInt = (low: number, high: number): Fold => (f, _op, _type, a) => {
   return f.u(Number.isNaN(value) ? 0 : Math.min(Math.max(Math.trunc(value), low), high));
 };
 
-/** Comparisons of plain constants. */
+const words = new DataView(new ArrayBuffer(8));
+
+function wideValueOf({ ir }: Folder, id: number): number {
+  words.setInt32(0, ir.b[id]);
+  words.setInt32(4, ir.a[id]);
+  return words.getFloat64(0);
+}
+
+/** Comparisons of constants: f32 where MODE does not matter; f64 flushing is explicit. */
 const compare = (test: (a: number, b: number) => boolean): Fold => (f, _op, _type, a, b) => {
   const { ir } = f;
-  if (!f.isConst(a) || !f.isConst(b) || ir.type[a] !== ir.type[b] || !isPlain(ir.a[a]) || !isPlain(ir.a[b])) return 0;
-  return f.bool(test(valueOf(ir.a[a]), valueOf(ir.a[b])));
+  if (!f.isConst(a) || !f.isConst(b) || ir.type[a] !== ir.type[b]) return 0;
+  if (ir.type[a] === Type.F64) {
+    const x = wideValueOf(f, a), y = wideValueOf(f, b);
+    return Number.isNaN(x) || Number.isNaN(y) ? 0 : f.bool(test(x, y));
+  }
+  return isPlain(ir.a[a]) && isPlain(ir.a[b]) ? f.bool(test(valueOf(ir.a[a]), valueOf(ir.a[b]))) : 0;
 };
 
 function roundEven(value: number): number {

@@ -74,6 +74,15 @@ function belongTogether(f: Folder, low: number, high: number): boolean {
   return ir.op[low] === Op.Input && ir.op[high] === Op.Input && ir.b[high] === ir.b[low] + 1;
 }
 
+/** Of a constant: the constant of the other type; of its inverse: what that was made of. */
+function bitcast(inverse: number, type: Type): Fold {
+  return (f, _op, _type, a) => {
+    const { ir } = f;
+    if (f.isConst(a)) return f.make(Op.Const, type, ir.a[a], ir.b[a]);
+    return ir.op[a] === inverse ? ir.a[a] : 0;
+  };
+}
+
 /** By operation name. */
 export const WIDE_FOLDS: Readonly<Record<string, Fold>> = {
   Pack64: (f, _op, _type, low, high) => {
@@ -99,8 +108,8 @@ export const WIDE_FOLDS: Readonly<Record<string, Fold>> = {
     const { ir } = f;
     return ir.op[a] === Op.Vec ? [ir.a[a], ir.b[a], ir.c[a], ir.d[a]][index] : 0;
   },
-  BitcastF64: (f, _op, _type, a) => f.ir.op[a] === Op.BitcastU64 ? f.ir.a[a] : 0,
-  BitcastU64: (f, _op, _type, a) => f.ir.op[a] === Op.BitcastF64 ? f.ir.a[a] : 0,
+  BitcastF64: bitcast(Op.BitcastU64, Type.F64),
+  BitcastU64: bitcast(Op.BitcastF64, Type.U64),
 };
 
 /** Zero of a loadable type (U32 or a vector of it). */

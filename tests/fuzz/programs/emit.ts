@@ -1,0 +1,414 @@
+/** Program trees as machine code and as guest programs. */
+import { Permission } from "../../../src/guest/memory/window.ts";
+import type { Program } from "../../../src/guest/program.ts";
+import { Operand } from "../../../src/rdna/instruction.ts";
+import { dispatchDirect, setComputeProgram, setComputeRegisters } from "../../support/packets.ts";
+import { Random } from "../../support/random.ts";
+import { Code, type Label } from "../code.ts";
+import { int, v } from "../encode.ts";
+import { randomInt } from "../values.ts";
+import { COMMON_LDS, PROGRAM_LDS } from "./generate.ts";
+import { type ProgramTree, S0, SCALARS, type Statement, V0, VECTORS } from "./tree.ts";
+
+const CODE_BASE = 0x2_0000_0000n;
+const DATA_BASE = 0x3_0000_0000n;
+const PAGE = 4096;
+/** Words of a thread's outputs: vectors, then scalars, SCC and two LDS words. */
+const OUTPUT = 24;
+/** Saved EXEC of the start, first mask and first counter by depth. */
+const START = 62, MASKS = 32, COUNTERS = 80;
+/** The same in subroutines, which nest less deeply. */
+const CALLEE_MASKS = 64, CALLEE_COUNTERS = 96;
+/** Return address. */
+const RETURN = 60;
+
+/** A guest program, and where its results are. */
+export interface BuiltProgram {
+  program: Program;
+  code: Uint32Array;
+  output: { address: bigint; bytes: number };
+}
+
+/** Makes the guest program of a tree. */
+export function buildProgram(tree: ProgramTree): BuiltProgram {
+  const { settings } = tree;
+  const code = Uint32Array.from(new Emitter(tree).run());
+  const threads = settings.threads * settings.groups;
+  const random = new Random(settings.inputs);
+  const inputs = Uint32Array.from(
+    { length: threads * VECTORS + SCALARS * settings.groups + 16 },
+    () => randomInt(random),
+  );
+  const outputOffset = Math.ceil(inputs.byteLength / 256) * 256;
+  const outputBytes = threads * OUTPUT * 4;
+  const output = { address: DATA_BASE + BigInt(outputOffset), bytes: outputBytes };
+  const halves = (address: bigint) => [Number(address & 0xffffffffn), Number(address >> 32n)];
+  const rsrc1 = 11 | settings.floatMode << 12 | (settings.dx10Clamp ? 1 << 21 : 0) | (settings.ieee ? 1 << 23 : 0) |
+    1 << 29 | 1 << 30;
+  const rsrc2 = 6 << 1 | 1 << 7 | Math.ceil(PROGRAM_LDS / 512) << 15;
+  const size = settings.limit === undefined ? settings.groups : settings.limit;
+  const scalars = DATA_BASE + BigInt(threads * VECTORS * 4);
+  const words = [
+    ...setComputeRegisters(0x204, 0, 0, 0),
+    ...setComputeRegisters(0x207, settings.threads, 1, 1),
+    ...setComputeProgram(CODE_BASE),
+    ...setComputeRegisters(0x212, rsrc1, rsrc2),
+    ...setComputeRegisters(0x240, ...halves(DATA_BASE), ...halves(output.address), ...halves(scalars)),
+    ...dispatchDirect([size, 1, 1], { waveSize: settings.waveSize, threads: settings.limit !== undefined }),
+  ];
+  const program: Program = {
+    name: "fuzz program",
+    target: settings.target,
+    memory: [
+      {
+        name: "code",
+        base: CODE_BASE,
+        bytes: Math.ceil(code.byteLength / PAGE) * PAGE,
+        permissions: Permission.Read | Permission.Execute,
+        contents: [{ offset: 0, data: new Uint8Array(code.buffer) }],
+      },
+      {
+        name: "data",
+        base: DATA_BASE,
+        bytes: Math.ceil((outputOffset + outputBytes) / PAGE) * PAGE,
+        permissions: Permission.ReadWrite,
+        contents: [{ offset: 0, data: new Uint8Array(inputs.buffer) }],
+      },
+    ],
+    submissions: [{ queue: 0, words: Uint32Array.from(words) }],
+    expectations: [],
+    untouched: [],
+    notes: [],
+  };
+  return { program, code, output };
+}
+
+class Emitter {
+  readonly #code = new Code();
+  readonly #suffix: string;
+  /** Words of a lane mask. */
+  readonly #pair: number;
+  readonly #callees: Label[];
+  #depth = 0;
+  #inCallee = false;
+
+  constructor(private readonly tree: ProgramTree) {
+    const { waveSize } = tree.settings;
+    this.#suffix = `_b${waveSize}`;
+    this.#pair = waveSize / 32;
+    this.#callees = tree.subroutines.map(() => this.#code.label());
+  }
+
+  run(): number[] {
+    this.#prologue();
+    this.#list(this.tree.body);
+    this.#epilogue();
+    this.tree.subroutines.forEach((body, k) => {
+      this.#code.bind(this.#callees[k]);
+      this.#depth = 0;
+      this.#inCallee = true;
+      this.#list(body);
+      this.#code.sop1("s_setpc_b64", 0, RETURN);
+    });
+    return this.#code.words;
+  }
+
+  #mask(op: string, dst: number, a: number, b?: number): void {
+    if (b === undefined) this.#code.sop1(op + this.#suffix, dst, a);
+    else this.#code.sop2(op + this.#suffix, dst, a, b);
+  }
+
+  /** Thread number, inputs, LDS. */
+  #prologue(): void {
+    const { settings } = this.tree;
+    const code = this.#code;
+    // s[0:1] data, s[2:3] output, s[4:5] scalars of the groups, s6 group.
+    this.#mask("s_mov", START, Operand.Exec);
+    code.sop2("s_mul_i32", 7, 6, Operand.Literal, settings.threads);
+    code.vop("v_add_nc_u32", v(1), 7, v(0));
+    code.vop("v_lshlrev_b32", v(2), int(5), v(1));
+    for (let k = 0; k < VECTORS / 4; k++) {
+      code.flat("global_load_dwordx4", { dst: v(V0 + 4 * k), addr: v(2), saddr: 0, offset: 16 * k });
+    }
+    code.sop2("s_mul_i32", 7, 6, int(SCALARS * 4));
+    code.smem("s_load_dwordx8", { data: S0, base: 4, soffset: 7 });
+    code.smem("s_load_dwordx4", { data: S0 + 8, base: 4, soffset: 7, offset: 32 });
+    code.vop3("v_mul_lo_u32", { dst: v(3), src: [v(1), Operand.Literal], literal: OUTPUT * 4 });
+    // The lane's own words of LDS, and the common ones by the first lanes of every wave.
+    code.sopp("s_waitcnt", 0);
+    code.vop("v_lshlrev_b32", v(12), int(3), v(0));
+    code.ds("ds_write_b32", { addr: v(12), data: v(V0) });
+    code.ds("ds_write_b32", { addr: v(12), data: v(V0 + 1), offset: 4 });
+    code.vop("v_and_b32", v(12), int(15), v(0));
+    code.vop("v_lshlrev_b32", v(12), int(2), v(12));
+    code.vop("v_mov_b32", v(13), int(0));
+    code.ds("ds_write_b32", { addr: v(12), data: v(13), offset: COMMON_LDS });
+    code.sopp("s_waitcnt", 0);
+    code.sopp("s_barrier");
+    code.sopc("s_cmp_lg_u32", int(0), int(0));
+    this.#mask("s_mov", Operand.Vcc, int(0));
+  }
+
+  /** Stores everything in the lanes of the start. */
+  #epilogue(): void {
+    const code = this.#code;
+    code.sop2("s_cselect_b32", 7, int(1), int(0));
+    this.#mask("s_mov", Operand.Exec, START);
+    for (let k = 0; k < VECTORS; k += 4) this.#store(v(V0 + k), 4 * k);
+    for (let k = 0; k < SCALARS; k += 4) {
+      for (let j = 0; j < 4; j++) code.vop("v_mov_b32", v(12 + j), S0 + k + j);
+      this.#store(v(12), 4 * (VECTORS + k));
+    }
+    code.sopp("s_barrier");
+    code.vop("v_lshlrev_b32", v(2), int(3), v(0));
+    code.ds("ds_read_b32", { addr: v(2), dst: v(12) });
+    code.ds("ds_read_b32", { addr: v(2), dst: v(13), offset: 4 });
+    code.vop("v_and_b32", v(2), int(7), v(0));
+    code.vop("v_lshlrev_b32", v(2), int(2), v(2));
+    code.ds("ds_read_b32", { addr: v(2), dst: v(14), offset: COMMON_LDS });
+    code.vop("v_mov_b32", v(15), 7);
+    code.sopp("s_waitcnt", 0);
+    this.#store(v(12), 4 * (VECTORS + SCALARS));
+    code.sopp("s_endpgm");
+  }
+
+  #store(data: number, offset: number): void {
+    this.#code.flat("global_store_dwordx4", { addr: v(3), data, saddr: 2, offset });
+  }
+
+  #list(list: readonly Statement[]): void {
+    for (const statement of list) this.#statement(statement);
+  }
+
+  /** A body one level deeper. */
+  #inner(list: readonly Statement[]): void {
+    this.#depth++;
+    this.#list(list);
+    this.#depth--;
+  }
+
+  #statement(statement: Statement): void {
+    const code = this.#code;
+    switch (statement.kind) {
+      case "code":
+      case "lds":
+        return code.emit(statement.words);
+      case "if":
+        return this.#if(statement);
+      case "waveIf":
+        return this.#waveIf(statement);
+      case "loop":
+        return this.#loop(statement);
+      case "waveLoop":
+        return this.#waveLoop(statement);
+      case "waterfall":
+        return this.#waterfall(statement);
+      case "exchange":
+        return this.#exchange(statement);
+      case "call":
+        return this.#call(statement.callee, statement.short);
+      case "ladder":
+        return this.#ladder(statement.scalar, statement.steps);
+    }
+  }
+
+  /** Masks of this depth: two of them. */
+  #saved(second = false): number {
+    const [first, end] = this.#inCallee ? [CALLEE_MASKS, COUNTERS] : [MASKS, RETURN];
+    const register = first + this.#depth * 2 * this.#pair + (second ? this.#pair : 0);
+    if (register + this.#pair > end) throw new Error("too deep");
+    return register;
+  }
+
+  #if({ style, skip, condition, body, otherwise }: Statement & { kind: "if" }): void {
+    const code = this.#code;
+    const saved = this.#saved(), end = code.label(), middle = code.label();
+    code.emit(condition);
+    if (style === "llvm") {
+      // s_and_saveexec, s_xor: the lanes of the other arm; s_or_saveexec, s_xor; s_or.
+      code.sop1("s_and_saveexec" + this.#suffix, saved, Operand.Vcc);
+      if (otherwise !== null) this.#mask("s_xor", saved, Operand.Exec, saved);
+      if (skip) code.branch("s_cbranch_execz", otherwise === null ? end : middle);
+      this.#inner(body);
+      if (otherwise !== null) {
+        code.bind(middle);
+        code.sop1("s_or_saveexec" + this.#suffix, saved, saved);
+        this.#mask("s_xor", Operand.Exec, Operand.Exec, saved);
+        if (skip) code.branch("s_cbranch_execz", end);
+        this.#inner(otherwise);
+      }
+      code.bind(end);
+      this.#mask("s_or", Operand.Exec, Operand.Exec, saved);
+      return;
+    }
+    // ACO keeps the mask from before and the condition's lanes apart.
+    const taken = this.#saved(true);
+    this.#mask("s_mov", saved, Operand.Exec);
+    this.#mask("s_and", taken, Operand.Vcc, Operand.Exec);
+    if (style === "aco") this.#mask("s_and", Operand.Exec, Operand.Exec, Operand.Vcc);
+    else this.#mask("s_mov", Operand.Exec, taken);
+    if (skip) code.branch("s_cbranch_execz", middle);
+    this.#inner(body);
+    code.bind(middle);
+    if (otherwise !== null) {
+      this.#mask("s_andn2", Operand.Exec, saved, taken);
+      if (skip) code.branch("s_cbranch_execz", end);
+      this.#inner(otherwise);
+    }
+    code.bind(end);
+    this.#mask("s_mov", Operand.Exec, saved);
+  }
+
+  #waveIf({ on, whenSet, condition, body, otherwise }: Statement & { kind: "waveIf" }): void {
+    const code = this.#code;
+    const end = code.label(), other = code.label();
+    code.emit(condition);
+    const branches = on === "scc" ? ["s_cbranch_scc0", "s_cbranch_scc1"] : ["s_cbranch_vccz", "s_cbranch_vccnz"];
+    code.branch(branches[whenSet ? 0 : 1], otherwise === null ? end : other);
+    this.#inner(body);
+    if (otherwise !== null) {
+      code.branch("s_branch", end);
+      code.bind(other);
+      this.#inner(otherwise);
+    }
+    code.bind(end);
+  }
+
+  /** A number of its own for each depth, in subroutines too. */
+  #level(): number {
+    return this.#depth + (this.#inCallee ? 8 : 0);
+  }
+
+  #counter(): number {
+    return (this.#inCallee ? CALLEE_COUNTERS : COUNTERS) + this.#depth;
+  }
+
+  /** s_andn2 of the lanes that leave; the mask from before is put back behind the loop. */
+  #loop({ trips, body, condition, rest, resume, style }: Statement & { kind: "loop" }): void {
+    const code = this.#code;
+    const saved = this.#saved(), gone = this.#saved(true), counter = this.#counter();
+    const start = code.label(), end = code.label();
+    this.#mask("s_mov", saved, Operand.Exec);
+    this.#mask("s_mov", gone, int(0));
+    code.sop1("s_mov_b32", counter, int(0));
+    code.bind(start);
+    this.#inner(body);
+    if (resume !== null) {
+      // The lanes that go on; those that resume come back at the end of the round.
+      this.#depth++;
+      const round = this.#saved();
+      const skip = code.label();
+      this.#mask("s_mov", round, Operand.Exec);
+      code.emit(resume.condition);
+      this.#mask("s_andn2", Operand.Exec, Operand.Exec, Operand.Vcc);
+      code.branch("s_cbranch_execz", skip);
+      this.#inner(resume.body);
+      code.bind(skip);
+      this.#mask("s_mov", Operand.Exec, round);
+      this.#depth--;
+    }
+    code.emit(condition);
+    if (style === "llvm") {
+      // Lanes that leave are gathered; EXEC loses them.
+      this.#mask("s_and", Operand.Vcc, Operand.Exec, Operand.Vcc);
+      this.#mask("s_or", gone, gone, Operand.Vcc);
+      this.#mask("s_andn2", Operand.Exec, Operand.Exec, Operand.Vcc);
+    } else this.#mask("s_andn2", Operand.Exec, Operand.Exec, Operand.Vcc);
+    code.branch("s_cbranch_execz", end);
+    this.#inner(rest);
+    code.sop2("s_add_u32", counter, counter, int(1));
+    code.sopc("s_cmp_lt_u32", counter, int(trips));
+    code.branch("s_cbranch_scc1", start);
+    code.bind(end);
+    if (style === "llvm") this.#mask("s_or", Operand.Exec, Operand.Exec, gone);
+    else this.#mask("s_mov", Operand.Exec, saved);
+  }
+
+  #waveLoop({ trips, body, leave }: Statement & { kind: "waveLoop" }): void {
+    const code = this.#code;
+    const counter = this.#counter(), start = code.label(), end = code.label();
+    code.sop1("s_mov_b32", counter, int(trips));
+    code.bind(start);
+    this.#inner(body);
+    if (leave !== null) {
+      code.emit(leave.condition);
+      code.branch("s_cbranch_scc1", end);
+      this.#inner(leave.rest);
+    }
+    code.sop2("s_sub_u32", counter, counter, int(1));
+    code.sopc("s_cmp_lg_u32", counter, int(0));
+    code.branch("s_cbranch_scc1", start);
+    code.bind(end);
+  }
+
+  /** v_readfirstlane, v_cmp_eq, s_and_saveexec, body, s_xor: until no lane is left. */
+  #waterfall({ vector, scalar, body }: Statement & { kind: "waterfall" }): void {
+    const code = this.#code;
+    const saved = this.#saved(), round = this.#saved(true), start = code.label();
+    // Few different values, so that it ends soon, in a register of this depth: the lanes that are left keep it.
+    const value = v(16 + this.#level());
+    code.vop("v_and_b32", value, int(3), v(vector));
+    this.#mask("s_mov", saved, Operand.Exec);
+    const end = code.label();
+    code.branch("s_cbranch_execz", end);
+    code.bind(start);
+    code.vop("v_readfirstlane_b32", 8, value);
+    code.vop("v_cmp_eq_u32", -1, 8, value);
+    code.sop1("s_and_saveexec" + this.#suffix, round, Operand.Vcc);
+    code.sop1("s_mov_b32", scalar, 8);
+    this.#inner(body);
+    this.#mask("s_xor", Operand.Exec, Operand.Exec, round);
+    code.branch("s_cbranch_execnz", start);
+    code.bind(end);
+    this.#mask("s_mov", Operand.Exec, saved);
+  }
+
+  /** Own words are written, those of the thread `distance` further are read. */
+  #exchange({ barrier, store, load, distance }: Statement & { kind: "exchange" }): void {
+    const { threads, waveSize } = this.tree.settings;
+    const code = this.#code;
+    if (barrier) code.sopp("s_barrier");
+    code.vop("v_lshlrev_b32", v(12), int(3), v(0));
+    code.ds("ds_write_b32", { addr: v(12), data: v(store) });
+    code.sopp("s_waitcnt", 0);
+    if (barrier) code.sopp("s_barrier");
+    // Within the wave, and within the threads that exist.
+    const mask = Math.min(waveSize, 2 ** Math.floor(Math.log2(threads))) - 1;
+    code.vop("v_add_nc_u32", v(12), int(distance), v(0));
+    code.vop("v_and_b32", v(12), int(mask), v(12));
+    code.vop("v_lshlrev_b32", v(12), int(3), v(12));
+    code.ds("ds_read_b32", { addr: v(12), dst: v(13) });
+    code.sopp("s_waitcnt", 0);
+    code.vop("v_xor_b32", v(load), v(13), v(load));
+    if (barrier) code.sopp("s_barrier");
+  }
+
+  #call(callee: number, short: boolean): void {
+    const code = this.#code, label = this.#callees[callee];
+    if (short) return code.branch("s_call_b64", label, RETURN);
+    // s_getpc, the distance, s_swappc. The distance is known when the code is complete: a literal that is patched.
+    code.sop1("s_getpc_b64", 8, 0);
+    const from = code.at;
+    code.sop2("s_add_u32", 8, 8, Operand.Literal, 0);
+    code.far(code.at - 1, from, label);
+    code.sop2("s_addc_u32", 9, 9, int(0));
+    code.sop1("s_swappc_b64", RETURN, 8);
+  }
+
+  /** Comparisons that jump into a row of blocks, which fall through: a switch. */
+  #ladder(scalar: number, steps: readonly Statement[][]): void {
+    const code = this.#code;
+    const labels = steps.map(() => code.label()), end = code.label();
+    code.sop2("s_and_b32", 8, scalar, int(7));
+    labels.forEach((label, k) => {
+      code.sopc("s_cmp_eq_u32", 8, int(k));
+      code.branch("s_cbranch_scc1", label);
+    });
+    code.branch("s_branch", end);
+    steps.forEach((step, k) => {
+      code.bind(labels[k]);
+      this.#inner(step);
+    });
+    code.bind(end);
+  }
+}
