@@ -3,6 +3,7 @@
  * Plain data; nothing here depends on the format it came from.
  */
 import type { Target } from "../rdna/target.ts";
+import type { RecordedResults } from "./recorded_results.ts";
 import type { ShaderSource } from "./shader_source.ts";
 
 export type { Target };
@@ -33,6 +34,10 @@ export interface Program {
 export interface LoadedProgram extends Program {
   /** Shaders that the loader knows by name. The command streams stay the authority: this is for listing, and for preparing ahead of use. */
   shaders: ProgramShader[];
+  /** What a run needs and the file does not carry. With any, the program can be listed and disassembled, but a run of it is refused. */
+  missing?: string[];
+  /** What a run gave, when the file says. */
+  recorded?: RecordedResults;
 }
 
 /** One window of guest memory. */

@@ -84,7 +84,12 @@ export type ShaderAbi =
     /** Scratch bytes that one lane needs. */
     scratchBytesPerLane: number;
   }
-  | { kind: "agc"; record: AgcShaderRecord };
+  | {
+    kind: "agc";
+    record: AgcShaderRecord;
+    /** The record's file, where it is one of its own; absent for records in guest memory. */
+    recordFile?: Uint8Array;
+  };
 
 /** See the file comment. */
 export interface ShaderSource {

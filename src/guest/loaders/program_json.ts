@@ -3,11 +3,8 @@
  * understood, or does not fit together, is an error that names its place in the file.
  */
 import { hex } from "../../errors.ts";
-import { isCanonical, PAGE_BYTES } from "../memory/address.ts";
-import { Permission } from "../memory/window.ts";
 import type {
   Expectation,
-  Frame,
   LoadedProgram,
   MemoryPiece,
   ProgramMemory,
@@ -17,16 +14,21 @@ import type {
 } from "../program.ts";
 import { bytesOf, folderOf, nameOf, readInputFile, wordsOf } from "./file_format.ts";
 import type { JsonNode } from "./json_node.ts";
+import {
+  MAX_BYTES,
+  MAX_SUBMISSION_WORDS,
+  readAddressIn,
+  readFrame,
+  readPermissions,
+  readQueue,
+  readWindowRange,
+  refuseOverlap,
+  requireMapped,
+} from "./program_checks.ts";
 
 /** Value of `schema`. */
 export const PROGRAM_SCHEMA = "anyagc.program/1";
 
-const MAX_U32 = 0xFFFF_FFFF;
-const MAX_U64 = (1n << 64n) - 1n;
-/** Largest window, contents or expectation, in bytes. */
-const MAX_BYTES = 0x1_0000_0000;
-/** Longest command buffer, in words. */
-const MAX_SUBMISSION_WORDS = 1 << 26;
 /** Ways to give bytes. */
 const DATA_KEYS = ["file", "hex", "words", "floats"] as const;
 
@@ -61,19 +63,7 @@ function readMemory(list: JsonNode): ProgramMemory[] {
   const windows: ProgramMemory[] = [];
   for (const node of list.items()) {
     node.onlyKeys(["name", "base", "bytes", "permissions", "contents"]);
-    const baseNode = node.get("base"),
-      base = baseNode.unsigned(MAX_U64),
-      bytesNode = node.get("bytes"),
-      bytes = bytesNode.integer(1, MAX_BYTES);
-    if (base % BigInt(PAGE_BYTES) !== 0n) baseNode.fail(`${hex(base)} is no multiple of 4096`);
-    if (bytes % PAGE_BYTES !== 0) bytesNode.fail(`${bytes} is no multiple of 4096`);
-    const last = base + BigInt(bytes) - 1n;
-    if (!isCanonical(base)) baseNode.fail(`${hex(base)} is no guest address: bits 63 to 48 must repeat bit 47`);
-    if (!isCanonical(last) || last >> 63n !== base >> 63n || last === MAX_U64) {
-      bytesNode.fail(`the window leaves the guest's addresses at ${hex(base + BigInt(bytes))}`);
-    }
-    const other = windows.find((window) => base <= window.base + BigInt(window.bytes) - 1n && window.base <= last);
-    if (other !== undefined) node.fail(`overlaps window ${other.name}`);
+    const { base, bytes } = readWindowRange(node, windows);
     const contents = node.optional("contents")?.items().map((piece) => readPiece(piece, bytes)) ?? [];
     refuseOverlap(node.optional("contents"), contents);
     windows.push({
@@ -85,16 +75,6 @@ function readMemory(list: JsonNode): ProgramMemory[] {
     });
   }
   return windows;
-}
-
-function readPermissions(node: JsonNode | undefined): number {
-  if (node === undefined) return Permission.All;
-  const text = node.text();
-  if (!/^r?w?x?$/.test(text) || text === "") {
-    node.fail(`${JSON.stringify(text)}: letters of "rwx", in this order, are expected`);
-  }
-  return (text.includes("r") ? Permission.Read : 0) | (text.includes("w") ? Permission.Write : 0) |
-    (text.includes("x") ? Permission.Execute : 0);
 }
 
 function readPiece(node: JsonNode, windowBytes: number): MemoryPiece {
@@ -113,22 +93,9 @@ function readPiece(node: JsonNode, windowBytes: number): MemoryPiece {
   return { offset, data: all };
 }
 
-function refuseOverlap(list: JsonNode | undefined, pieces: readonly MemoryPiece[]): void {
-  const order = pieces.map((_, index) => index).toSorted((a, b) => pieces[a].offset - pieces[b].offset);
-  for (let i = 1; i < order.length; i++) {
-    const before = pieces[order[i - 1]], piece = pieces[order[i]];
-    if (before.offset + before.data.length > piece.offset) {
-      list!.items()[order[i]].fail(`overlaps the contents at offset ${hex(before.offset)}`);
-    }
-  }
-}
-
 function readSubmission(node: JsonNode, memory: readonly ProgramMemory[]): ProgramSubmission {
   node.onlyKeys(["queue", "label", "words", "file", "address", "dwords"]);
-  const queueNode = node.get("queue"), queue = queueNode.integer(0, MAX_U32);
-  if (queue !== 0 && (queue < 0x20 || queue > 0x57)) {
-    queueNode.fail("queues are 0 (graphics) and 0x20 to 0x57 (compute)");
-  }
+  const queue = readQueue(node.get("queue"));
   const label = node.optional("label")?.text();
   const given = ["words", "file", "address"].filter((key) => node.optional(key) !== undefined);
   if (given.length !== 1) node.fail("exactly one of words, file, address is expected");
@@ -172,21 +139,6 @@ function readUntouched(node: JsonNode, memory: readonly ProgramMemory[]): Untouc
   const address = readAddressIn(node.get("address"), 1), bytes = node.get("bytes").integer(1, MAX_BYTES);
   requireMapped(node.get("address"), address, bytes, memory);
   return { address, bytes, reason: node.get("reason").text() };
-}
-
-function readFrame(node: JsonNode, memory: readonly ProgramMemory[]): Frame {
-  node.onlyKeys(["address", "width", "height", "pitchBytes", "format", "tiling"]);
-  const address = readAddressIn(node.get("address"), 4);
-  const width = node.get("width").integer(1, 16384), height = node.get("height").integer(1, 16384);
-  const pitchNode = node.optional("pitchBytes"), format = node.get("format").oneOf<Frame["format"]>("rgba8", "bgra8");
-  const tiling = node.optional("tiling")?.oneOf<Frame["tiling"]>("linear", "64KB_R_X") ?? "linear";
-  const tiled = tiling !== "linear";
-  const natural = 4 * (tiled ? Math.ceil(width / 128) * 128 : width);
-  const pitchBytes = pitchNode?.integer(natural, 1 << 20) ?? natural;
-  if (pitchBytes % (tiled ? 512 : 4) !== 0) pitchNode!.fail(`must be a multiple of ${tiled ? 512 : 4}`);
-  const bytes = tiled ? pitchBytes * Math.ceil(height / 128) * 128 : pitchBytes * (height - 1) + 4 * width;
-  requireMapped(node.get("address"), address, bytes, memory);
-  return { address, width, height, pitchBytes, format, tiling };
 }
 
 /** The bytes that one of the {@linkcode DATA_KEYS} gives. */
@@ -243,23 +195,4 @@ function readFileData(node: JsonNode): Uint8Array<ArrayBuffer> {
     node.fail(`${path} is a link out of the program's folder`, "file.outside-folder");
   }
   return readInputFile(path);
-}
-
-function readAddressIn(node: JsonNode, alignment: number): bigint {
-  const address = node.unsigned(MAX_U64);
-  if (!isCanonical(address)) node.fail(`${hex(address)} is no guest address: bits 63 to 48 must repeat bit 47`);
-  if (address % BigInt(alignment) !== 0n) node.fail(`${hex(address)} is no multiple of ${alignment}`);
-  return address;
-}
-
-function requireMapped(
-  node: JsonNode,
-  address: bigint,
-  bytes: number,
-  memory: readonly ProgramMemory[],
-): ProgramMemory {
-  const window = memory.find(({ base, bytes: size }) =>
-    address >= base && address + BigInt(bytes) <= base + BigInt(size)
-  );
-  return window ?? node.fail(`${hex(address)} to ${hex(address + BigInt(bytes))} is not inside one memory window`);
 }

@@ -36,7 +36,8 @@ export function loadSb(file: string, bytes: Uint8Array): ShaderSource {
     source.fail(0x10n, `code at ${code}, ${length} bytes: must be whole 32-bit words`);
   }
   const words = wordsOf(source.bytes(record.codeAddress, length, "the code"));
-  return agcShaderSource(record, words, nameOf(file).replace(/\.sb$/, ""), file, code);
+  const shader = agcShaderSource(record, words, nameOf(file).replace(/\.sb$/, ""), file, code);
+  return { ...shader, abi: { kind: "agc", record, recordFile: bytes } };
 }
 
 /** Describes the shader of a record whose code is at hand. */
