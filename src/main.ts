@@ -5,4 +5,9 @@
  */
 import { launch } from "./cli/launcher.ts";
 
-if (import.meta.main) Deno.exit(await launch(Deno.args));
+/** Runs the command line and ends the process. */
+export async function main(): Promise<never> {
+  Deno.exit(await launch(Deno.args));
+}
+
+if (import.meta.main) await main();

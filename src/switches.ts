@@ -20,6 +20,12 @@ export interface Switch {
 /** The table. Add a row here and in ENVIRONMENT.md. */
 export const SWITCHES = [
   {
+    name: "ANYAGC_CACHE_DIR",
+    meaning: "Folder for what can be made again: unpacked files of the executable, answers of devices.",
+    default: "anyagc in XDG_CACHE_HOME or HOME/.cache; else anyagc-UID in TMPDIR or /tmp",
+    where: "src/storage/cache_folder.ts",
+  },
+  {
     name: "ANYAGC_CORPUS",
     meaning: "Folder with the corpus of captures and shaders that some tests read.",
     default: "../shared/corpus",

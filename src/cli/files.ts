@@ -4,6 +4,7 @@
  * @module
  */
 import { UsageError } from "../errors.ts";
+import { writeFileAtomically } from "../storage/atomic_file.ts";
 
 /** Reads a file that the user named. @throws UsageError with the cause in words */
 export async function readInput(path: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -15,49 +16,17 @@ export async function readInput(path: string): Promise<Uint8Array<ArrayBuffer>> 
 }
 
 /**
- * Writes a file that the user named: under another name in the same folder first, so that under its own name there is either all of it or what was there
- * before, whatever interrupts the program. Things that are no regular files (a pipe, a terminal) are written to directly.
+ * Writes a file that the user named: under its name there is all of it, or what was there before. Things that are no regular files (a pipe, a terminal) are
+ * written to directly.
  *
  * @throws UsageError with the cause in words
  */
-export function writeOutput(path: string, data: Uint8Array): Promise<void> {
-  // Without waiting in between: a signal is handled before or after, never with half a file on the disk.
+// deno-lint-ignore require-await -- the interface is that of its neighbours, and rejections are what callers expect
+export async function writeOutput(path: string, data: Uint8Array): Promise<void> {
   try {
-    const target = existing(path);
-    if (target === undefined) Deno.writeFileSync(path, data);
-    else replace(target, data);
-    return Promise.resolve();
+    writeFileAtomically(path, data);
   } catch (error) {
-    return Promise.reject(
-      new UsageError("cli.unwritable-file", `cannot write ${path}: ${cause(error)}`, { file: path }),
-    );
-  }
-}
-
-/** The path to replace, links followed; undefined for what cannot be replaced. */
-function existing(path: string): string | undefined {
-  try {
-    const real = Deno.realPathSync(path), { isFile } = Deno.statSync(real);
-    return isFile ? real : undefined;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return path;
-    throw error;
-  }
-}
-
-function replace(path: string, data: Uint8Array): void {
-  const slash = path.lastIndexOf("/") + 1;
-  const partial = `${path.slice(0, slash)}.${path.slice(slash)}.${Deno.pid}.part`;
-  try {
-    Deno.writeFileSync(partial, data);
-    Deno.renameSync(partial, path);
-  } catch (error) {
-    try {
-      Deno.removeSync(partial);
-    } catch {
-      // It was never made; the first error is the one to tell.
-    }
-    throw error;
+    throw new UsageError("cli.unwritable-file", `cannot write ${path}: ${cause(error)}`, { file: path });
   }
 }
 

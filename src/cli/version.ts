@@ -4,15 +4,16 @@
  * @module
  */
 import project from "../../deno.json" with { type: "json" };
+import { BUILD_STAMP } from "../build_stamp.ts";
 
 /** How AnyAGC was started. */
 export interface Version {
   name: "anyagc";
   /** Version of deno.json. */
   version: string;
-  /** `source`: from a checkout; `compiled`: by `deno compile`; `single file`: the executable that `tools/executable` builds. */
-  kind: "source" | "compiled" | "single file";
-  /** Git commit, where it is known. */
+  /** `source`: from a checkout; `deno compile` and `self-made`: an executable of tools/build, made so. */
+  kind: "source" | "deno compile" | "self-made";
+  /** Git commit, where it is known; with `+` behind it when files differed from it as the executable was built. */
   commit?: string;
   deno: string;
   v8: string;
@@ -20,17 +21,10 @@ export interface Version {
   target: string;
 }
 
-/** Set by the builder of the single-file executable before the launcher is loaded. */
-interface BuildStamp {
-  kind?: Version["kind"];
-  commit?: string;
-}
-
 /** Describes what is running. */
 export function version(): Version {
-  const stamp = (globalThis as { ANYAGC_BUILD?: BuildStamp }).ANYAGC_BUILD;
-  const kind = stamp?.kind ?? (Deno.build.standalone ? "compiled" : "source");
-  const commit = stamp?.commit ?? (kind === "source" ? headCommit() : undefined);
+  const kind = BUILD_STAMP === undefined ? "source" : Deno.build.standalone ? "deno compile" : "self-made";
+  const commit = BUILD_STAMP === undefined ? headCommit() : BUILD_STAMP.commit;
   return {
     name: "anyagc",
     version: project.version,
@@ -45,12 +39,14 @@ export function version(): Version {
 
 /** One line for people. */
 export function versionLine(v: Version): string {
-  const what = v.commit === undefined ? v.kind : `${v.kind}, commit ${v.commit.slice(0, 12)}`;
+  const what = v.commit === undefined
+    ? v.kind
+    : `${v.kind}, commit ${v.commit.slice(0, 12)}${v.commit.endsWith("+") ? "+" : ""}`;
   return `anyagc ${v.version} (${what}; Deno ${v.deno}, V8 ${v.v8}, ${v.target})`;
 }
 
 /** The commit of the checkout that this file lies in, read from the files of git itself, so that git need not be installed. */
-function headCommit(): string | undefined {
+export function headCommit(): string | undefined {
   const read = (path: string) => {
     try {
       return Deno.readTextFileSync(path).trim();

@@ -1,0 +1,21 @@
+/**
+ * What the builder of the executable knows and the source does not.
+ *
+ * @module
+ */
+
+/** Facts of a build. */
+export interface BuildStamp {
+  /** Git commit that was built, with `+` when files differed from it. */
+  readonly commit?: string;
+  /** SHA-256 of files that are carried along and are no modules, by name. */
+  readonly assets: Readonly<Record<string, string>>;
+}
+
+/** The bundler puts the stamp in its place; in the source there is no such variable. */
+declare const ANYAGC_BUILD_STAMP: BuildStamp | undefined;
+
+/** The stamp of this build; undefined when this runs from source. */
+export const BUILD_STAMP: BuildStamp | undefined = typeof ANYAGC_BUILD_STAMP === "undefined"
+  ? undefined
+  : ANYAGC_BUILD_STAMP;
