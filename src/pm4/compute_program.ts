@@ -45,6 +45,8 @@ export interface ComputeProgram {
   scratchEn: boolean;
   /** Scratch bytes per wave: COMPUTE_TMPRING_SIZE.WAVESIZE, granules of 1 KiB. */
   scratchWaveBytes: number;
+  /** Waves that the scratch memory has room for: COMPUTE_TMPRING_SIZE.WAVES. */
+  scratchWaves: number;
   /** RSRC2 USER_SGPR: user data registers that are loaded into s0... */
   userSgprCount: number;
   /** RSRC2 TGID_X_EN, TGID_Y_EN, TGID_Z_EN: group ids in the SGPRs after user data. */
@@ -89,6 +91,7 @@ export function computeProgram(state: RegisterState): ComputeProgram {
     ieee: (rsrc1 & 1 << 23) !== 0,
     fp16Overflow: (rsrc1 & 1 << 26) !== 0,
     scratchEn: (rsrc2 & 1) !== 0,
+    scratchWaves: sh[TMPRING] & 0xfff,
     scratchWaveBytes: (sh[TMPRING] >>> 12 & 0x1fff) * 1024,
     userSgprCount: rsrc2 >>> 1 & 0x1f,
     tgidX: (rsrc2 & 1 << 7) !== 0,

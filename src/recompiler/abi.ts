@@ -12,6 +12,8 @@ export const Push = {
   Context: 0,
   /** u32 x 3: number of threads in each axis (partial dispatches only; otherwise unread). */
   ThreadLimit: 8,
+  /** u32: bytes of scratch memory of a wave (programs with SCRATCH_EN only; otherwise unread). */
+  ScratchWaveBytes: 20,
   /** u32 x 16: user data registers COMPUTE_USER_DATA_0... */
   UserData: 32,
   /** Size of the block. */
@@ -28,8 +30,12 @@ export const Context = {
   Zero: 64,
   /** 64 bytes that failing or inactive writes write. */
   Sink: 128,
+  /** What the host has resolved for the dispatch: numbers, addresses and sizes of buffers, laid out as `Resources` says. */
+  Resolved: 192,
+  /** Size of that area. */
+  ResolvedBytes: 2048,
   /** The window table, sorted by begin, {@linkcode WindowEntry} each. There is always room for one entry, which is zero when there is no window. */
-  Windows: 192,
+  Windows: 2240,
 } as const;
 
 /** Offsets in an entry of the window table. */

@@ -35,11 +35,11 @@ const RSRC2 = 3 << 1 | 1 << 7;
 
 const CASES: StateCase[] = [
   {
-    name: "scratch memory",
+    name: "scratch memory for fewer waves than it has",
     change: setComputeRegisters(0x213, RSRC2 | 1),
-    code: "driver.scratch",
+    code: "driver.scratch-ring",
     error: RefusedError,
-    text: "SCRATCH_EN",
+    text: "its scratch memory room for 0 (COMPUTE_TMPRING_SIZE.WAVES)",
   },
   {
     name: "more user SGPRs than compute has",

@@ -7,6 +7,14 @@ import { bufferInstance, isBufferOpcode } from "./instances/buffer.ts";
 import { isLdsOpcode, LDS_BYTES, ldsInstance } from "./instances/lds.ts";
 import { isMemoryOpcode, memoryInstance } from "./instances/memory.ts";
 import { isScalarOpcode, scalarInstance } from "./instances/scalar.ts";
+import {
+  apertureInstance,
+  isApertureOpcode,
+  isPrivateBufferOpcode,
+  isScratchOpcode,
+  privateBufferInstance,
+  scratchInstance,
+} from "./instances/scratch.ts";
 import { vectorForms, vectorInstance } from "./instances/vector.ts";
 
 /** What a batch is made of. */
@@ -51,7 +59,19 @@ function cards(opcode: Opcode, group: GroupName, settings: BatchSettings): Card[
       ];
     }
     case "memory":
-      if (isBufferOpcode(opcode)) return one("buffer", (set, random) => bufferInstance(opcode, set, random));
+      if (isBufferOpcode(opcode)) {
+        const own = isPrivateBufferOpcode(opcode)
+          ? one("private", (set, random) => privateBufferInstance(opcode, set, random))
+          : [];
+        return [...one("buffer", (set, random) => bufferInstance(opcode, set, random)), ...own];
+      }
+      if (isScratchOpcode(opcode)) return one("scratch", (set, random) => scratchInstance(opcode, set, random));
+      if (isApertureOpcode(opcode)) {
+        return [
+          ...one("memory", (set, random) => memoryInstance(opcode, set, random)),
+          ...one("aperture", (set, random) => apertureInstance(opcode, set, random)),
+        ];
+      }
       return isMemoryOpcode(opcode, settings)
         ? one("memory", (set, random) => memoryInstance(opcode, set, random))
         : [];

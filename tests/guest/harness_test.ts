@@ -293,6 +293,18 @@ Deno.test("LLVM code gets pointers and values in its kernarg segment, and scratc
   assertEquals(words[at + 1], 8 | 5 << 12);
 });
 
+Deno.test("ACO code gets scratch memory for every wave, as the first words of a descriptor", () => {
+  const built = launch(acoRequest(acoShader({ scratchBytesPerWave: 1500 }), { grid: [3, 2, 1] }));
+  const memory = mapped(built), data = userData(built);
+  // SWIZZLE_ENABLE; the code makes an address of them by adding 0x7fff0000 to the upper one.
+  assertEquals(data[1], 0x8000_8000);
+  const scratch = BigInt(data[1] + 0x7fff_0000) << 32n | BigInt(data[0]);
+  // 1500 bytes are 2 units of 1 KiB; 6 groups of 2 waves.
+  assertEquals(memory.read(scratch, 12 * 2048).length, 12 * 2048);
+  const { words } = built.program.submissions[0], at = words.indexOf(0x218);
+  assertEquals(words[at + 1], 12 | 2 << 12);
+});
+
 Deno.test("the private segment's descriptor swizzles by lane of its wave size", () => {
   const [lo, hi, bytes, word3] = privateSegmentDescriptor(0x2_1234_5000n, 4096, 64);
   assertEquals([lo, hi >>> 31, hi & 0xFFFF, bytes], [0x1234_5000, 1, 2, 4096]);
@@ -334,7 +346,6 @@ Deno.test("a request that does not fit is refused with the reason", () => {
   refused(acoRequest(acoShader({}, { stage: "pixel" })), refusal, "launches compute shaders");
   refused(acoRequest(acoShader({}, { rsrc2: undefined })), refusal, "no PGM_RSRC1 and PGM_RSRC2");
   refused(acoRequest(acoShader({}, { rsrc2: 0x88 })), usage, "RSRC2 asks for 4 user SGPRs, the description for 5");
-  refused(acoRequest(acoShader({ scratchBytesPerWave: 1024 })), refusal, "1024 bytes of scratch memory");
   refused(acoRequest(undefined, { grid: [0, 1, 1] }), usage, "grid 0x1x1");
   refused(acoRequest(undefined, { grid: [1.5, 1, 1] }), usage, "grid 1.5x1x1");
   refused(acoRequest(undefined, { waveSize: 64 }), usage, "is wave32 code");

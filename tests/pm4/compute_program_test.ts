@@ -31,6 +31,7 @@ Deno.test("a compute program is decoded field by field", () => {
     fp16Overflow: false,
     scratchEn: false,
     scratchWaveBytes: 3072,
+    scratchWaves: 32,
     userSgprCount: 9,
     tgidX: true,
     tgidY: false,

@@ -74,6 +74,8 @@ export interface EvalOptions {
   threadLimit?: readonly [number, number, number];
   memory?: EvalMemory;
   ldsBytes?: number;
+  /** Bytes from the start of scratch memory to that of a wave of the workgroup. */
+  scratchOffset?: (wave: number) => number;
   /** Operations times waves before the run is given up; default 5 million. */
   maxSteps?: number;
 }
@@ -394,6 +396,8 @@ class Wave {
   }
 
   private store(i: number, address: bigint, value: LaneValue, width: number): void {
+      case InputKind.ScratchOffset:
+        return this.group.options.scratchOffset!(Math.floor(flat / waveSize));
     const target = this.guest(i, address, width & MemoryWidth.BytesMask, true);
     if (target !== undefined) toBytes(target, value);
   }

@@ -13,6 +13,7 @@ import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executo
 import { ContextBlocks } from "./context_blocks.ts";
 import { changedProgram, checkPartialLanes, faultError } from "./dispatch_errors.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
+import { checkScratchRing } from "../scratch_ring.ts";
 import { DeviceWindows } from "./windows.ts";
 
 /** Options of {@linkcode VulkanExecutor}. */
@@ -58,6 +59,7 @@ interface Batch {
 /** Executes dispatches on a Vulkan device. */
 export class VulkanExecutor implements ComputeExecutor {
   readonly name: string;
+  readonly scratch = true;
   /** The recompiler's view of the device. */
   readonly recompilerDevice: RecompilerDevice;
   readonly #device: GpuDevice;
@@ -125,6 +127,7 @@ export class VulkanExecutor implements ComputeExecutor {
     const program = this.#load(dispatch, memory);
     checkPartialLanes(program, dispatch);
     const [x, y, z] = this.#groups(dispatch);
+    checkScratchRing(dispatch, x * y * z);
     const follows = this.busy;
     const batch = this.#recording();
     const context = batch.firstContext + batch.dispatches.length;
@@ -134,6 +137,7 @@ export class VulkanExecutor implements ComputeExecutor {
     push[Push.ThreadLimit / 4] = dispatch.x;
     push[Push.ThreadLimit / 4 + 1] = dispatch.y;
     push[Push.ThreadLimit / 4 + 2] = dispatch.z;
+    push[Push.ScratchWaveBytes / 4] = dispatch.program.scratchWaveBytes;
     push.set(dispatch.userData, Push.UserData / 4);
     // Dispatches take effect in order. The barrier also orders after earlier submissions: a queue is one sequence.
     if (follows) queue.barrier();

@@ -35,8 +35,8 @@ export interface AbiResult {
  * one-SGPR pointer, the grid's size. One-SGPR pointers get the upper half 0xFFFF8000 from the code.
  */
 export function acoUserData(shader: ShaderSource, abi: ShaderAbi & { kind: "aco" }, context: AbiContext): AbiResult {
-  if (abi.scratchBytesPerWave > 0) refuse(shader, `${abi.scratchBytesPerWave} bytes of scratch memory a wave`);
-  const { placement, request, pointerArena, arena } = context;
+  const { placement, request, pointerArena, arena, waves } = context;
+  const waveBytes = Math.ceil(abi.scratchBytesPerWave / SCRATCH_UNIT) * SCRATCH_UNIT;
   const push = placement.pushConstants(request.pushConstants ?? []);
   if (4 * push.length > abi.pushConstantBytes) {
     throw new UsageError(
@@ -58,7 +58,7 @@ export function acoUserData(shader: ShaderSource, abi: ShaderAbi & { kind: "aco"
     let values: number[];
     switch (name) {
       case "ring_offsets":
-        values = [0, 0];
+        values = waveBytes === 0 ? [0, 0] : scratchRing(pointerArena.take("scratch memory", waveBytes * waves));
         break;
       case "descriptor_set_ptr":
         values = [
@@ -88,7 +88,17 @@ export function acoUserData(shader: ShaderSource, abi: ShaderAbi & { kind: "aco"
     }
     store(shader, userData, sgpr, count, name, values);
   }
-  return { userData };
+  return { userData, tmpringSize: tmpringSize(waveBytes, waves) };
+}
+
+/** Words 0 and 1 of the V# of scratch memory: base, and SWIZZLE_ENABLE, which ACO's code adds away to get an address. */
+function scratchRing(address: bigint): number[] {
+  return [low(address), high(address) & 0xffff | 0x8000_0000];
+}
+
+/** COMPUTE_TMPRING_SIZE: WAVES 11:0, WAVESIZE 24:12 in units of 256 dwords (AMD register headers). */
+function tmpringSize(waveBytes: number, waves: number): number | undefined {
+  return waveBytes === 0 ? undefined : Math.min(waves, 0xFFF) | waveBytes / SCRATCH_UNIT << 12;
 }
 
 /** LLVM code objects: private V# in s[0:3], kernarg segment pointer, and the base of flat scratch where the kernel uses scratch memory. */
@@ -135,9 +145,7 @@ export function llvmUserData(shader: ShaderSource, abi: ShaderAbi & { kind: "llv
     }
     store(shader, userData, sgpr, count, name, values);
   }
-  // COMPUTE_TMPRING_SIZE: WAVES 11:0, WAVESIZE 24:12 in units of 256 dwords (AMD register headers).
-  const tmpringSize = scratchBytes === 0 ? undefined : Math.min(context.waves, 0xFFF) | waveBytes / SCRATCH_UNIT << 12;
-  return { userData, tmpringSize };
+  return { userData, tmpringSize: tmpringSize(waveBytes, context.waves) };
 }
 
 /**

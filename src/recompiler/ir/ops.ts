@@ -29,6 +29,10 @@ export const InputKind = {
   ThreadActive: 5,
   /** Number of the guest wave within its workgroup. U32 */
   WaveId: 6,
+  /** Bytes from the start of the dispatch's scratch memory to the wave's. U32 */
+  ScratchOffset: 7,
+  /** A number that the host computes before the dispatch; b = its number in the `ResourcePlan`. U32 */
+  Resolved: 8,
 } as const;
 
 /**

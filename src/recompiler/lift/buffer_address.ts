@@ -15,7 +15,7 @@ import { add64, extend64 } from "./memory.ts";
 
 /**
  * High half of the address that an access gets whose V# asks at run time for what is only implemented for constant descriptors (ADD_TID_ENABLE, or
- * SWIZZLE_ENABLE with an index). It is no canonical address, so the access is reported as a fault instead of going to a wrong place.
+ * SWIZZLE_ENABLE with an index and without ADD_TID_ENABLE). It is no canonical address, so the access is reported as a fault instead of going to a wrong place.
  */
 export const UNSUPPORTED_BUFFER_HIGH = 0x0bad0000;
 
@@ -47,11 +47,11 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
   const hasIndex = (i.flags & Flag.Idxen) !== 0;
   const addTid = bits3 === undefined ? false : (bits3 & (1 << 23)) !== 0;
   // Without an index, swizzling changes nothing: ACO's descriptors of constant data have the upper bits of a sign-extended program counter in word 1.
-  const swizzled = bits1 === undefined ? false : bits1 < 0 && (hasIndex || addTid);
+  const swizzled = bits1 === undefined ? addTid : bits1 < 0 && (hasIndex || addTid);
 
   let unsupported = 0;
   if (bits3 === undefined) unsupported = ir.emit(Op.And, word3, l.u(1 << 23));
-  if (bits1 === undefined && (hasIndex || addTid)) {
+  if (bits1 === undefined && hasIndex && !addTid) {
     const swizzle = ir.emit(Op.And, word1, l.u(0x80000000));
     unsupported = unsupported === 0 ? swizzle : ir.emit(Op.Or, unsupported, swizzle);
   }
@@ -69,11 +69,26 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
 
   if (swizzled) {
     const log = 3 + (((bits3 ?? 0) >>> 21) & 3);
-    const place = (at: number) => swizzledOffset(l, index, l.addConstant(offset, at), stride, log);
+    const isRow = !hasIndex && l.request.waveSize <= 1 << log;
+    // Private memory of compilers: the lanes' dwords, whose descriptor comes from user data.
+    const swizzles = bits1 === undefined ? ir.emit(Op.INe, ir.emit(Op.And, word1, l.u(0x80000000)), l.u(0)) : l.true;
+    const interleaved = (here: number) => swizzledOffset(l, isRow ? 0 : index, here, stride, log);
+    const place = (here: number) => {
+      const linear = () => ir.emit(Op.IAdd64, ir.emit(Op.UMulWide, index, stride), extend64(l, here));
+      return swizzles === l.true ? interleaved(here) : l.select(swizzles, interleaved(here), linear());
+    };
+    const raw = (here: number) =>
+      swizzles === l.true ? interleaved(here) : l.select(swizzles, interleaved(here), extend64(l, here));
     return {
       swizzled,
-      address: (at) => ir.emit(Op.IAdd64, start, extend64(l, place(at))),
-      inRange: (at) => rangeCheck(l, word3, bits3, index, l.addConstant(offset, at), stride, records, place(at)),
+      address: (at) => ir.emit(Op.IAdd64, start, place(l.addConstant(offset, at))),
+      inRange: (at) => {
+        const here = l.addConstant(offset, at);
+        if (bits3 !== undefined && ((bits3 >>> 28) & 3) === RAW) {
+          return ir.emit(Op.Ult64, raw(here), extend64(l, records));
+        }
+        return rangeCheck(l, word3, bits3, index, here, stride, records);
+      },
     };
   }
   const element = index === 0
@@ -84,19 +99,26 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
     address: (at) => add64(l, element, at),
     inRange: (at) => {
       const here = l.addConstant(offset, at);
-      return rangeCheck(l, word3, bits3, index, here, stride, records, here);
+      return rangeCheck(l, word3, bits3, index, here, stride, records);
     },
   };
 }
 
-/** Elements of 4 bytes; groups of 2^log records are interleaved element by element. */
+/**
+ * Elements of 4 bytes; groups of 2^log records are interleaved element by element. U64.
+ *
+ * @param index of the record; 0: the lane's number, which is in the first group
+ */
 function swizzledOffset(l: Lifter, index: number, offset: number, stride: number, log: number): number {
   const { ir } = l;
-  const group = ir.emit(Op.Shr, index, l.u(log));
-  const inGroup = ir.emit(Op.And, index, l.u((1 << log) - 1));
-  const row = ir.emit(Op.IAdd, ir.emit(Op.IMul, group, stride), ir.emit(Op.And, offset, l.u(~3)));
+  let row = extend64(l, ir.op[offset] === Op.Const ? l.u(ir.a[offset] & ~3) : ir.emit(Op.And, offset, l.u(~3)));
+  let inGroup = l.lane;
+  if (index !== 0) {
+    inGroup = ir.emit(Op.And, index, l.u((1 << log) - 1));
+    row = ir.emit(Op.IAdd64, ir.emit(Op.UMulWide, ir.emit(Op.Shr, index, l.u(log)), stride), row);
+  }
   const column = ir.emit(Op.IAdd, ir.emit(Op.Shl, inGroup, l.u(2)), ir.emit(Op.And, offset, l.u(3)));
-  return ir.emit(Op.IAdd, ir.emit(Op.Shl, row, l.u(log)), column);
+  return ir.emit(Op.IAdd64, ir.emit(Op.Shl64, row, l.u(log)), extend64(l, column));
 }
 
 function rangeCheck(
@@ -107,7 +129,6 @@ function rangeCheck(
   offset: number,
   stride: number,
   records: number,
-  rawOffset: number,
 ): number {
   const { ir } = l;
   const indexOk = () => index === 0 ? ir.emit(Op.INe, records, l.u(0)) : ir.emit(Op.ULt, index, records);
@@ -120,7 +141,7 @@ function rangeCheck(
       case 2:
         return ir.emit(Op.INe, records, l.u(0));
       default:
-        return ir.emit(Op.ULt, rawOffset, records);
+        return ir.emit(Op.ULt, offset, records);
     }
   }
   // One comparison with a limit that is the same for all lanes: NUM_RECORDS, STRIDE, everything, or nothing.

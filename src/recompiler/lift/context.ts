@@ -1,3 +1,4 @@
+import { ApertureOperand, APERTURES } from "../../rdna/apertures.ts";
 import { Instruction, Operand } from "../../rdna/instruction.ts";
 import { Ir } from "../ir/ir.ts";
 import { InputKind, Op, Type } from "../ir/ops.ts";
@@ -46,10 +47,10 @@ export class Lifter {
   private readonly laneInHigh: number = 0;
   /** Lane number in its half of the mask. */
   private readonly laneBit: number;
-  /** Initial values that have no defined contents here: reading them is refused. */
-  private readonly poison = new Map<number, string>();
   /** Image instructions whose descriptors the request lacks. */
   readonly imageNeeds: ImageNeed[] = [];
+  /** Whether the program asks where LDS and scratch memory lie in the flat address space. */
+  knowsApertures = false;
   /** The instruction that is being lifted. */
   instruction: Instruction = new Instruction();
   /** DPP: source 0 of the instruction; 0 in all others. */
@@ -80,6 +81,8 @@ export class Lifter {
     const zero = ir.constU(0);
     for (let r = 0; r < 128; r++) state.set(r, zero);
     state.set(Slot.Scc, this.false);
+    state.set(Slot.FlatScratch, zero);
+    state.set(Slot.FlatScratch + 1, zero);
     for (let r = 0; r < 256; r++) state.set(Slot.Vgpr0 + r, zero);
     for (let g = Slot.Guard0; g < state.values.length; g++) state.set(g, this.false);
     let next = 0;
@@ -88,7 +91,7 @@ export class Lifter {
       if (enabled) this.setScalar(next++, this.input(InputKind.WorkgroupId, axis));
     });
     if (request.tgSize) this.setScalar(next++, this.threadgroupSize());
-    if (request.scratch) this.setScalar(next++, this.poisoned("the scratch offset that the dispatcher loads"));
+    if (request.scratch) this.setScalar(next++, this.input(InputKind.ScratchOffset, 0));
     const [, y, z] = request.workgroupSize;
     for (let axis = 0; axis < request.threadIdCount; axis++) {
       // In a row of threads x is the flat index, of which passes know more.
@@ -129,12 +132,6 @@ export class Lifter {
     return this.ir.append(Op.Input, Type.U32, kind, index);
   }
 
-  private poisoned(what: string): number {
-    const id = this.ir.append(Op.Undef, Type.U32);
-    this.poison.set(id, what);
-    return id;
-  }
-
   // --- types ---
 
   /** The value as U32. */
@@ -172,10 +169,7 @@ export class Lifter {
     if (operand < 128) {
       if (operand >= 108 && operand < 124) refuse("a trap handler register (TTMP) is read");
       if (operand === Operand.Null) return this.u(0);
-      const id = this.state.values[operand];
-      const poison = this.poison.get(id);
-      if (poison !== undefined) refuse(`${poison} is read, which is not modelled`);
-      return this.asU(id);
+      return this.asU(this.state.values[operand]);
     }
     const constant = inlineConstant(operand);
     if (constant !== undefined) return this.u(constant);
@@ -188,8 +182,15 @@ export class Lifter {
         return this.boolToU(this.ir.emit(Op.LNot, this.maskAny(Operand.Vcc)));
       case 252:
         return this.boolToU(this.ir.emit(Op.LNot, this.maskAny(Operand.Exec)));
+      // As a 32-bit operand an aperture is the low half of its address.
+      case ApertureOperand.SharedBase:
+      case ApertureOperand.PrivateBase:
+        return this.u(0);
+      case ApertureOperand.SharedLimit:
+      case ApertureOperand.PrivateLimit:
+        return this.u(-1);
       default:
-        return refuse(`operand code ${operand} (an aperture, LDS_DIRECT or a reserved code) is read`);
+        return refuse(`operand code ${operand} (LDS_DIRECT, POPS_EXITING_WAVE_ID or a reserved code) is read`);
     }
   }
 
@@ -208,6 +209,12 @@ export class Lifter {
     }
     const constant = inlineConstant(operand);
     if (constant !== undefined) return [this.u(constant), this.u(constant < 0 ? -1 : 0)];
+    if (operand >= ApertureOperand.SharedBase && operand <= ApertureOperand.PrivateLimit) {
+      return [
+        this.scalar(operand),
+        this.u(operand < ApertureOperand.PrivateBase ? APERTURES.shared : APERTURES.private),
+      ];
+    }
     return [this.scalar(operand), this.u(0)];
   }
 

@@ -28,6 +28,7 @@ import { defineScalarArithmetic } from "./sop.ts";
 import { defineScalarLogic } from "./sop_logic.ts";
 import { defineScalarMemory } from "./smem.ts";
 import { defineScalarMemoryWrites } from "./smem_write.ts";
+import { defineScratch } from "./scratch.ts";
 import { defineUnsupported } from "./unsupported.ts";
 import { defineVectorInteger } from "./vop_int.ts";
 
@@ -67,6 +68,7 @@ function build(): (Handler | undefined)[] {
       defineLanes,
       defineLds,
       defineFlat,
+      defineScratch,
       defineBuffer,
       defineImage,
       definePermutations,

@@ -1,15 +1,16 @@
 /**
- * GLOBAL and FLAT instructions (AMD RDNA2 ISA, section 12.15). A FLAT address may lie in the LDS or the private aperture; programs can only learn where
- * those are from operands and registers that are refused (SRC_SHARED_BASE, SRC_PRIVATE_BASE, SH_MEM_BASES), so here every address is one of guest
- * memory, where nothing is mapped at such places: the access would be a fault. SCRATCH: see unsupported.ts.
+ * GLOBAL and FLAT instructions (AMD RDNA2 ISA, section 12.15). A FLAT address may lie in the LDS or the private aperture: see flat_apertures.ts. SCRATCH: see
+ * scratch.ts.
  */
 import type { Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
+import { flatAtomic, flatLoad, flatStore } from "./flat_apertures.ts";
 import {
   add64,
   ATOMIC_NAMES,
+  atomicKind,
   coherence,
   extend64,
   fromHalf,
@@ -38,7 +39,8 @@ export function defineFlat(define: Define): void {
       for (const wide of [false, true]) {
         define(`${segment}_atomic_${name}${wide ? "_x2" : ""}`, (l, i) => {
           refuseForms(i);
-          guestAtomic(l, i, name, wide, addressOf(l, i), l.exec());
+          if (isFlat(l, i)) flatAtomic(l, i, atomicKind(name, wide), addressOf(l, i), flatOffset(l, i));
+          else guestAtomic(l, i, name, wide, addressOf(l, i), l.exec());
         });
       }
     }
@@ -67,6 +69,11 @@ function addressOf(l: Lifter, i: Instruction): number {
 
 const SEGMENT_FLAT = 0;
 
+/** Whether an instruction may mean LDS or scratch memory. */
+function isFlat(l: Lifter, i: Instruction): boolean {
+  return l.knowsApertures && i.mode === SEGMENT_FLAT;
+}
+
 /** The offset of FLAT is unsigned, its top bit ignored. gfx10.1 forgets it for memory (LLVM, FeatureFlatSegmentOffsetBug), so no compiler uses one there. */
 function flatOffset(l: Lifter, i: Instruction): number {
   const offset = i.imm & 0x7ff;
@@ -74,15 +81,19 @@ function flatOffset(l: Lifter, i: Instruction): number {
   return offset;
 }
 
-function load(l: Lifter, i: Instruction, { dwords, width, half }: Transfer): void {
+function load(l: Lifter, i: Instruction, transfer: Transfer): void {
   refuseForms(i);
+  const { dwords, width, half } = transfer;
+  if (isFlat(l, i)) return flatLoad(l, i, transfer, addressOf(l, i), flatOffset(l, i));
   const id = l.ir.append(Op.Load, vectorType(dwords), addressOf(l, i), l.exec(), width | coherence(i));
   if (half !== "none") l.setVector(i.dst, intoHalf(l, l.asU(l.source(i.dst)), id, half));
   else l.setVectors(i.dst, splitDwords(l, id, dwords));
 }
 
-function store(l: Lifter, i: Instruction, { dwords, width, half }: Transfer): void {
+function store(l: Lifter, i: Instruction, transfer: Transfer): void {
   refuseForms(i);
+  const { dwords, width, half } = transfer;
+  if (isFlat(l, i)) return flatStore(l, i, transfer, addressOf(l, i), flatOffset(l, i));
   const value = fromHalf(l, joinDwords(l, vectorDwords(l, i.data, dwords)), half);
   l.ir.emit(Op.Store, addressOf(l, i), l.exec(), value, width | coherence(i));
 }

@@ -1,15 +1,17 @@
 /**
- * Hardware registers (AMD RDNA2 ISA, sections 3.1 and 12.2). Only MODE has contents that are known here: FP_ROUND 3:0 and FP_DENORM 7:4 from
- * RSRC1.FLOAT_MODE, DX10_CLAMP 8, IEEE 9. Float operations are recompiled for these, so a program may write only what is there already.
+ * Hardware registers (AMD RDNA2 ISA, sections 3.1 and 12.2). Contents that are known here: FLAT_SCRATCH, SH_MEM_BASES, and of MODE FP_ROUND 3:0 and
+ * FP_DENORM 7:4 from RSRC1.FLOAT_MODE, DX10_CLAMP 8, IEEE 9. Float operations are recompiled for these, so a program may write only what is there already.
  */
+import { SH_MEM_BASES } from "../../rdna/apertures.ts";
 import { HARDWARE_REGISTERS } from "../../rdna/hardware_registers.ts";
 import type { Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import { refuse } from "./refusal.ts";
+import { Slot } from "./slots.ts";
 
-const MODE = 1, FLAT_SCRATCH_LOW = 20, FLAT_SCRATCH_HIGH = 21;
+const MODE = 1, SH_MEM_BASES_ID = 15, FLAT_SCRATCH_LOW = 20, FLAT_SCRATCH_HIGH = 21;
 /** Bits of MODE that are known. */
 const KNOWN_MODE = 0x3ff;
 
@@ -17,6 +19,11 @@ const KNOWN_MODE = 0x3ff;
 export function defineHardwareRegisters(define: Define): void {
   define("s_getreg_b32", (l, i) => {
     const { id, offset, mask } = field(i);
+    if (id === FLAT_SCRATCH_LOW || id === FLAT_SCRATCH_HIGH) {
+      const word = l.asU(l.state.values[Slot.FlatScratch + id - FLAT_SCRATCH_LOW]);
+      return l.setScalar(i.dst, l.ir.emit(Op.And, l.ir.emit(Op.Shr, word, l.u(offset)), l.u(mask)));
+    }
+    if (id === SH_MEM_BASES_ID) return l.setScalar(i.dst, l.u((SH_MEM_BASES >>> offset) & mask));
     if (id !== MODE) refuse(`the hardware register ${nameOf(id)} is read, whose contents are not known`);
     l.setScalar(i.dst, l.u((modeBits(l, offset, mask) >>> offset) & mask));
   });
@@ -38,11 +45,22 @@ function nameOf(id: number): string {
 
 function setRegister(l: Lifter, i: Instruction, value: number): void {
   const { id, offset, mask } = field(i);
-  // The base of scratch memory: only scratch and private addresses use it, and those are refused.
-  if (id === FLAT_SCRATCH_LOW || id === FLAT_SCRATCH_HIGH) return;
+  if (id === FLAT_SCRATCH_LOW || id === FLAT_SCRATCH_HIGH) {
+    return setFlatScratch(l, id - FLAT_SCRATCH_LOW, value, offset, mask);
+  }
   if (id !== MODE) refuse(`the hardware register ${nameOf(id)} is written`);
   if (l.ir.op[value] !== Op.Const) refuse("MODE is set to a value that is not known when the program is recompiled");
   requireMode(l, offset, mask, l.ir.a[value] & mask);
+}
+
+function setFlatScratch(l: Lifter, word: number, value: number, offset: number, mask: number): void {
+  const slot = Slot.FlatScratch + word;
+  const keep = ~(mask << offset);
+  const placed = l.ir.emit(Op.And, l.ir.emit(Op.Shl, value, l.u(offset)), l.u(~keep));
+  l.state.set(
+    slot,
+    keep === 0 ? value : l.ir.emit(Op.Or, l.ir.emit(Op.And, l.asU(l.state.values[slot]), l.u(keep)), placed),
+  );
 }
 
 /** MODE as it is when the program starts, and stays. */

@@ -7,6 +7,7 @@ import type { RecompileRequest } from "../request.ts";
 import { Token, type Tree } from "../structurize/tree.ts";
 import { Lifter } from "./context.ts";
 import { HANDLERS } from "./dispatch.ts";
+import { knowsApertures } from "./flat_apertures.ts";
 import { NeedsImageDescriptors } from "./image_descriptor.ts";
 import { Refusal, RefusalList } from "./refusal.ts";
 import { isBoolSlot, isShadowSlot, Slot, type SlotChanges } from "./slots.ts";
@@ -68,6 +69,7 @@ class TreeWalk {
     this.refusals = new RefusalList(request);
     this.leaves = findLeavingArms(tree);
     this.l = new Lifter(request, tree.guardCount);
+    this.l.knowsApertures = knowsApertures(cfg.instructions);
     this.ir = this.l.ir;
   }
 

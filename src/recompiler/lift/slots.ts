@@ -5,6 +5,8 @@
 export const Slot = {
   /** SCC, a Bool. */
   Scc: 128,
+  /** FLAT_SCRATCH, the address of scratch memory: low and high word. */
+  FlatScratch: 129,
   /** First vector register. */
   Vgpr0: 256,
   /** Shadow (a Bool: this lane's bit) of scalar register 0; 0 = none. */

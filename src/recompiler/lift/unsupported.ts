@@ -7,7 +7,7 @@ import type { Define } from "./dispatch.ts";
 import { refuse } from "./refusal.ts";
 
 const CLOCK = "the time is not part of what a program's results may depend on here";
-const SCRATCH = "scratch memory is not implemented";
+const SCRATCH = "scalar access to scratch memory is not documented well enough";
 const GRAPHICS = "it belongs to graphics stages, this is a compute program";
 const SRC2 = "it reads one LDS word and changes another as one operation";
 const DOT2 = "how the sums of this dot product are rounded, and whether denormals count, is not documented for gfx10";
@@ -18,7 +18,6 @@ const REASONS: Readonly<Record<string, string>> = {
   s_memtime: CLOCK,
   s_memrealtime: CLOCK,
   "s_scratch_*": SCRATCH,
-  "scratch_*": SCRATCH,
   s_dcache_discard: "it throws away writes that the caches hold",
   s_dcache_discard_x2: "it throws away writes that the caches hold",
   "ds_gws_*": GWS,

@@ -7,6 +7,9 @@ const DST_DWORDS = Uint8Array.from(OPCODES, (o) => o.dst.find((type) => type.kin
 const TRAITS = Int32Array.from(OPCODES, (o) => o.traits);
 /** Destinations are relative to M0. */
 const INDIRECT_DST = Uint8Array.from(OPCODES, ({ name }) => /_(movreld|movrelsd|swaprel)/.test(name) ? 1 : 0);
+const SETREG = Uint8Array.from(OPCODES, ({ name }) => name.startsWith("s_setreg_") ? 1 : 0);
+/** Numbers of the hardware registers FLAT_SCRATCH_LO and HI. */
+const FLAT_SCRATCH_IDS = [20, 21];
 
 /** Marks in `slots` (one byte each) what `instruction` may write. Too much is allowed, too little is not. */
 export function markWrites(instruction: Instruction, wave64: boolean, slots: Uint8Array): void {
@@ -22,6 +25,9 @@ export function markWrites(instruction: Instruction, wave64: boolean, slots: Uin
   }
   if (instruction.dst >= 0) markRange(instruction.dst, destinationDwords(instruction), slots);
   if (traits & Trait.Swap) markRange(instruction.src0, 1, slots);
+  if (SETREG[instruction.op] === 1 && FLAT_SCRATCH_IDS.includes(instruction.imm & 63)) {
+    slots[Slot.FlatScratch] = slots[Slot.FlatScratch + 1] = 1;
+  }
   if (INDIRECT_DST[instruction.op] === 1) markIndirect(instruction, (traits & Trait.Swap) !== 0, slots);
 }
 

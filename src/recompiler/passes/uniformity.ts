@@ -129,6 +129,8 @@ function invariant(ir: Ir, value: number, loop: number, depth: number): boolean 
 }
 
 function inputUniformity(kind: number, wave: number): number {
-  if (kind === InputKind.UserData || kind === InputKind.WorkgroupId) return Uniformity.Workgroup;
-  return kind === InputKind.WaveId ? wave : Uniformity.Lane;
+  if (kind === InputKind.UserData || kind === InputKind.Resolved || kind === InputKind.WorkgroupId) {
+    return Uniformity.Workgroup;
+  }
+  return kind === InputKind.WaveId || kind === InputKind.ScratchOffset ? wave : Uniformity.Lane;
 }

@@ -197,6 +197,7 @@ export const Decoration = { Block: 2, BuiltIn: 11, Offset: 35, NoContraction: 42
 
 /** Built-in variables. */
 export const BuiltIn = {
+  NumWorkgroups: 24,
   WorkgroupId: 26,
   LocalInvocationId: 27,
   GlobalInvocationId: 28,

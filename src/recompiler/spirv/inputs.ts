@@ -40,6 +40,7 @@ export class Inputs {
     }
     // The thread limits come first: their offsets are lower.
     for (const i of wanted) if (ir.a[i] === InputKind.ThreadActive) this.e.ids[i] = this.threadActive();
+    for (const i of wanted) if (ir.a[i] === InputKind.ScratchOffset) this.e.ids[i] = this.scratchOffset();
     for (const quad of [...quads.keys()].sort()) this.userData(quad, quads.get(quad)!);
     for (const i of wanted) if (this.e.ids[i] === 0) this.e.ids[i] = this.read(ir.a[i], ir.b[i], i);
   }
@@ -116,6 +117,28 @@ export class Inputs {
     if (threads(this.e) <= request.waveSize) return module.u32(0);
     const shift = Math.log2(request.waveSize);
     return this.once("waveId", () => body.op2(Code.ShiftRightLogical, T.U32, this.localIndex(), module.u32(shift)));
+  }
+
+  /** Where the wave's scratch memory starts: waves of the dispatch are numbered group by group, x fastest. */
+  private scratchOffset(): number {
+    return this.once("scratchOffset", () => {
+      const { body, module, request } = this.e;
+      const counts = body.load(T.V3, module.builtIn(BuiltIn.NumWorkgroups));
+      const id = (axis: number) => this.component(BuiltIn.WorkgroupId, axis);
+      const along = (axis: number, inner: number) =>
+        body.op2(
+          Code.IAdd,
+          T.U32,
+          body.op2(Code.IMul, T.U32, inner, body.extract(T.U32, counts, axis)),
+          id(axis),
+        );
+      let wave = along(0, along(1, id(2)));
+      const waves = Math.ceil(threadsOf(request) / request.waveSize);
+      if (waves > 1) {
+        wave = body.op2(Code.IAdd, T.U32, body.op2(Code.IMul, T.U32, wave, module.u32(waves)), this.waveId());
+      }
+      return body.op2(Code.IMul, T.U32, wave, body.push(PUSH_MEMBERS.scratchWaveBytes));
+    });
   }
 
   private read(kind: number, index: number, i: number): number {

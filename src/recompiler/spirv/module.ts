@@ -349,3 +349,4 @@ export const PUSH_MEMBERS = {
   /** Four user data registers at a time. */
   userData: (quad: number) => ({ offset: Push.UserData + quad * 16, type: T.V4 }),
 } as const;
+  scratchWaveBytes: { offset: Push.ScratchWaveBytes, type: T.U32 },

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { RefusedError } from "../../../src/errors.ts";
 import type { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { IfKind, Op } from "../../../src/recompiler/ir/ops.ts";
-import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";
+import { EvalMemory, type EvalOptions, evaluateWorkgroup } from "../../support/ir_eval.ts";
 import { cleaned, liftCode, makeRequest } from "../../support/lift.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
 import { asm, asm64, assembled, type Dialect } from "./assembled.ts";
@@ -18,6 +18,7 @@ function outputs(
   lines: readonly string[],
   changes: Partial<RecompileRequest> = {},
   userData: number[] = [],
+  more: Partial<EvalOptions> = {},
 ): number[] {
   const request = makeRequest({
     code: Uint32Array.from(program(dialect, lines)),
@@ -37,6 +38,7 @@ function outputs(
       userData: [0, 1, ...userData],
       memory,
       threadLimit: request.partialThreads ? [userData[0], 1, 1] : undefined,
+      ...more,
     });
     assertEquals(faults, []);
     return [...view];
@@ -226,7 +228,7 @@ Deno.test("all refused instructions of a program are named in one error, with pl
     "s_memtime s[2:3]",
     "v_mov_b32_e32 v1, v0",
     "s_sethalt 1",
-    "scratch_load_dword v1, v0, off",
+    "s_setkill 1",
     "s_endpgm",
   ));
   let error: unknown;
@@ -243,7 +245,7 @@ Deno.test("all refused instructions of a program are named in one error, with pl
       "3 instructions",
       "s_memtime at pc 0x0",
       "s_sethalt at pc 0xc",
-      "scratch_load_dword at pc 0x10",
+      "s_setkill at pc 0x10",
       "0xffff80000000100c",
       "0xbf8d0001",
     ]
@@ -252,11 +254,13 @@ Deno.test("all refused instructions of a program are named in one error, with pl
   }
 });
 
-Deno.test("registers that the dispatcher loads and nobody models are refused when they are read, and only then", () => {
-  const make = (lines: string[]) => () =>
-    liftCode(makeRequest({ code: Uint32Array.from(asm(...lines, "s_endpgm")), userSgprCount: 2, scratch: true }));
-  make(["s_mov_b32 s2, 0", "s_add_u32 s4, s2, s1"])();
-  assertThrows(make(["s_add_u32 s4, s2, s1"]), RefusedError, "scratch offset");
+Deno.test("the scratch offset that the dispatcher loads comes behind the workgroup ids", () => {
+  const offsets = (request: Partial<RecompileRequest>) =>
+    outputs("gfx1030 w32", ["v_lshl_or_b32 v1, v1, 16, s4"], { scratch: true, ...request }, [], {
+      scratchOffset: (wave) => 0x400 * (5 + wave),
+    });
+  const lanes = (value: number) => new Array(32).fill(value);
+  assertEquals(offsets({ workgroupSize: [64, 1, 1] }), [...lanes(0x1400), ...lanes(0x1800)]);
 });
 
 Deno.test("TG_SIZE holds the number of waves, the wave's number and whether it is the first", () => {

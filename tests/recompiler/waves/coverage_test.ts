@@ -71,7 +71,7 @@ const PINNED: Readonly<Record<string, readonly [number, number, number, number]>
   SMEM: [74, 0, 10, 0],
   DS: [116, 0, 38, 0],
   FLAT: [54, 0, 0, 0],
-  SCRATCH: [0, 0, 22, 0],
+  SCRATCH: [22, 0, 0, 0],
   GLOBAL: [57, 0, 0, 0],
   VINTRP: [0, 0, 6, 0],
   EXP: [0, 0, 1, 0],

@@ -214,11 +214,9 @@ const transfers: Check[] = WAVES.flatMap((waveSize) => {
 });
 testChecks("Global and flat loads and stores", transfers, every(transfers, 11, 2));
 
-Deno.test("the offset of a FLAT instruction, which gfx10.1 ignores, and scratch are refused by name", () => {
+Deno.test("the offset of a FLAT instruction, which gfx10.1 ignores, is refused by name", () => {
   const flat = { waveSize: 32, target: "gfx1013", lines: [".long dc300010, 03000002"] } as const;
   assertThrows(() => liftedOf(flat), RefusedError, "flat_load_dword: the offset of a FLAT instruction");
-  const scratch = { waveSize: 32, lines: ["scratch_load_dword v3, v1, off"] } as const;
-  assertThrows(() => liftedOf(scratch), RefusedError, "scratch_load_dword: scratch memory");
 });
 
 /** Scalar writes to the memory of lane 0, in waves of which no lane is active, too. */

@@ -519,7 +519,6 @@ export const WORDS: Readonly<Record<string, string>> = {
   "gfx1030 w32 s_wqm_b32 s20, vcc_lo": "be94096a",
   "gfx1030 w32 s_xor_b32 exec_lo, exec_lo, s24": "897e187e",
   "gfx1030 w32 s_xor_b32 s20, s20, s24": "89141814",
-  "gfx1030 w32 scratch_load_dword v3, v1, off": "dc304000 037d0001",
   "gfx1030 w32 v_add_co_ci_u32_dpp v3, vcc_lo, v1, v2, vcc_lo row_ror:3 row_mask:0xf bank_mask:0xf fi:1":
     "500604fa ff052301",
   "gfx1030 w32 v_add_co_ci_u32_dpp v3, vcc_lo, v1, v2, vcc_lo row_shr:1 row_mask:0xf bank_mask:0xf":

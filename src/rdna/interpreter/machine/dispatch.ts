@@ -1,4 +1,5 @@
 /** Runs dispatches: what the hardware's dispatcher does, group by group. */
+import { APERTURES } from "../../apertures.ts";
 import { Operand } from "../../instruction.ts";
 import type { Instruction } from "../../instruction.ts";
 import type { Target } from "../../target.ts";
@@ -87,7 +88,7 @@ export function runDispatch(dispatch: Dispatch, machine: MachineOptions): Dispat
     code: new Code(entry, dispatch.target, machine.code),
     memory,
     gds: new LocalMemory(machine.gds ?? new Uint8Array(GDS_BYTES)),
-    apertures: machine.apertures ?? { shared: 0x1_0000, private: 0x2_0000 },
+    apertures: machine.apertures ?? APERTURES,
     clock: machine.clock ?? (() => BigInt(executed)),
     observer: machine.observer,
     instructionLimit: machine.instructionLimit ?? Infinity,
@@ -98,7 +99,7 @@ export function runDispatch(dispatch: Dispatch, machine: MachineOptions): Dispat
   for (let z = 0; z < gz; z++) {
     for (let y = 0; y < gy; y++) {
       for (let x = 0; x < gx; x++) {
-        const group = launchGroup(dispatch, context, [x, y, z], waves);
+        const group = launchGroup(dispatch, context, [x, y, z], x + gx * (y + gy * z));
         group.run();
         memory.settle();
         for (const wave of group.waves) executed += wave.executed;
@@ -113,7 +114,7 @@ function launchGroup(
   dispatch: Dispatch,
   context: DispatchContext,
   id: readonly [number, number, number],
-  firstWave: number,
+  number: number,
 ): Workgroup {
   const group = new Workgroup(context, dispatch.ldsBytes);
   const [sx, sy, sz] = dispatch.workgroupSize;
@@ -124,7 +125,8 @@ function launchGroup(
     loadThreads(dispatch, wave, id, threads);
     // A wave whose threads all lie beyond the dispatch's size is not launched.
     if (wave.isMaskZero(Operand.Exec)) continue;
-    loadScalars(dispatch, wave, id, index, waveCount, firstWave + group.waves.length);
+    // Waves that are not launched keep their place in scratch memory.
+    loadScalars(dispatch, wave, id, index, waveCount, number * waveCount + index);
     group.waves.push(wave);
   }
   return group;
