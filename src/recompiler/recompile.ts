@@ -37,7 +37,7 @@ export function recompile(request: RecompileRequest, observe?: PassObserver): Ar
   observe?.("simplify", () => dumpIr(ir));
   const threads = threadsOf(request);
   const lanes = Math.ceil(threads / request.waveSize) * request.waveSize;
-  const regions = chooseRegions(ir, ldsHazards(ir, lacksLanes(request) ? lanes : threads));
+  const regions = chooseRegions(ir, ldsHazards(ir, lacksLanes(request) ? lanes : threads), threads > request.waveSize);
   ir = regions.ir;
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
   ir = deadCode(simplify(ir));

@@ -106,6 +106,8 @@ class Group {
   readonly structure: Structure;
   readonly waves: Wave[] = [];
   readonly faults: EvalFault[] = [];
+  /** What each wave says in a vote of the workgroup. */
+  readonly votes = new Map<Wave, boolean>();
   readonly lds: Uint8Array;
   readonly memory: EvalMemory;
   steps = 0;
@@ -211,6 +213,10 @@ class Wave {
           }
           i++;
           break;
+        case Op.AnyGroup:
+          if (mask.includes(true)) yield* this.voteGroup(i, mask);
+          i++;
+          break;
         case Op.Nop:
         case Op.Const:
         case Op.End:
@@ -222,6 +228,17 @@ class Wave {
       }
     }
     return mask;
+  }
+
+  /** A vote of the workgroup: all waves say what they have, then all look at what was said. */
+  private *voteGroup(i: number, mask: boolean[]): Generator<number, void> {
+    const { ir, votes } = this.group;
+    if (mask.includes(false)) throw this.broken(i, "exchange that not all lanes reach");
+    votes.set(this, mask.some((_, lane) => this.bool(ir.a[i], lane)));
+    yield i;
+    const result = [...votes.values()].includes(true);
+    yield i;
+    mask.forEach((_, lane) => this.set(i, lane, result));
   }
 
   private *loop(loop: number, entering: boolean[]): Generator<number, boolean[]> {
@@ -379,6 +396,8 @@ class Wave {
           local.every((id, axis) => workgroupId[axis] * workgroupSize[axis] + id < threadLimit[axis]));
       case InputKind.WaveId:
         return Math.floor(flat / waveSize);
+      case InputKind.ScratchOffset:
+        return this.group.options.scratchOffset!(Math.floor(flat / waveSize));
       default:
         throw new Error(`unknown input ${kind}`);
     }
@@ -396,8 +415,6 @@ class Wave {
   }
 
   private store(i: number, address: bigint, value: LaneValue, width: number): void {
-      case InputKind.ScratchOffset:
-        return this.group.options.scratchOffset!(Math.floor(flat / waveSize));
     const target = this.guest(i, address, width & MemoryWidth.BytesMask, true);
     if (target !== undefined) toBytes(target, value);
   }

@@ -228,6 +228,7 @@ const ROWS = [
 
   // --- the wave ---
   row("Any", Bool, "v", { exchange: true }), // true if the value is true in any lane of the wave
+  row("AnyGroup", Bool, "v", { exchange: true }), // true if the value is true in any lane of the workgroup
   row("BallotLo", U32, "v", { exchange: true }), // lanes 0..31
   row("BallotHi", U32, "v", { exchange: true }), // lanes 32..63
   row("ReadLane", U32, "vv", { exchange: true }), // value, lane number (uniform)

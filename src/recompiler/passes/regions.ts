@@ -23,12 +23,13 @@ export interface Regions {
 
 /**
  * Decides for every `If` on a wave condition whether lanes may go their own way (`lane`), whether its region is executed unconditionally with its
- * lanes predicated (`flat`), or whether the wave must vote (`wave`); see docs/architecture.md, "If, and when a lane may take its own way".
+ * lanes predicated (`flat`), or whether the wave (`wave`) or the whole workgroup (`group`) must vote; see docs/architecture.md, "If, and when a lane may take its own way".
  * Also replaces Bool operands whose truth follows from the lane's path.
  *
  * @param barrierBefore operations that get a Barrier before them (see lds_hazards.ts); they, barriers and exchanges keep the lanes around them together.
+ * @param severalWaves the workgroup may have more than one wave.
  */
-export function chooseRegions(ir: Ir, barrierBefore: ReadonlySet<number>): Regions {
+export function chooseRegions(ir: Ir, barrierBefore: ReadonlySet<number>, severalWaves = false): Regions {
   const structure = indexStructure(ir);
   const branches = new Map<number, WaveIf>();
   for (let i = 0; i < ir.length; i++) {
@@ -48,7 +49,7 @@ export function chooseRegions(ir: Ir, barrierBefore: ReadonlySet<number>): Regio
   const known: Known = new Map();
   let decisions: Map<number, Decision>;
   for (;;) {
-    decisions = initialDecisions(ir, structure, branches, together, demoted, reasons);
+    decisions = initialDecisions(ir, structure, branches, together, demoted, reasons, severalWaves);
     known.clear();
     const failed = walkAlive(ir, structure, decisions, known);
     if (failed.size === 0) break;
@@ -105,7 +106,10 @@ function initialDecisions(
   together: ReadonlySet<number>,
   demoted: ReadonlySet<number>,
   reasons: Map<number, string>,
+  severalWaves: boolean,
 ): Map<number, Decision> {
+  // Exchanges and barriers need the whole workgroup: where waves may stay longer than they must, all stay until the last one goes.
+  const vote = severalWaves ? "group" : "wave";
   const before = new Int32Array(ir.length + 1);
   for (let i = 0; i < ir.length; i++) before[i + 1] = before[i] + (together.has(i) ? 1 : 0);
   const within = (start: number, end: number) => before[end] - before[start] > 0;
@@ -120,10 +124,10 @@ function initialDecisions(
     } else if (within(index, end)) {
       const skipEmpty = parts.skip[0] >= parts.skip[1] || !hasEffects(ir, parts.skip);
       // A loop may count on having lanes: executed with none it might not end.
-      decision = leaves || !skipEmpty || hasLoop(ir, parts.active) ? "wave" : "flat";
+      decision = leaves || !skipEmpty || hasLoop(ir, parts.active) ? vote : "flat";
       reasons.set(index, "lanes exchange or synchronise inside the region");
     } else if (leaves && within(loop, structure.endOf[loop])) {
-      decision = "wave";
+      decision = vote;
       reasons.set(index, "lanes exchange or synchronise inside the loop");
     }
     decisions.set(index, decision);

@@ -1,5 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
 import { InputKind, Op, OPS } from "../ir/ops.ts";
+import { quietLdsLoads } from "./lds_phases.ts";
 import { indexStructure, type StructureIndex } from "./structure.ts";
 
 /** How far a value is known to be the same: only in its lane, in its wave, or in its workgroup. */
@@ -15,7 +16,8 @@ export interface UniformityResult {
 
 /**
  * Classifies all values. A value is at most as uniform as its operands and, for a phi, as the conditions that choose its operand. A load is as uniform
- * as its address: programs cannot count on seeing their own stores through it without a barrier, which splits no wave.
+ * as its address: programs cannot count on seeing their own stores through it without a barrier, which splits no wave. A load from LDS is, where nobody
+ * writes LDS meanwhile (lds_phases.ts).
  *
  * @param wavePerWorkgroup whether the workgroup is one wave, so that wave-uniform is workgroup-uniform.
  * @param loadsVary trust no load: another workgroup may write between the loads of two lanes.
@@ -26,15 +28,39 @@ export function classifyUniformity(
   structure = indexStructure(ir),
   loadsVary = false,
 ): UniformityResult {
+  const wave = wavePerWorkgroup ? Uniformity.Workgroup : Uniformity.Wave;
+  const shared = new Uint8Array(ir.length);
+  for (let i = 0; i < ir.length; i++) if (ir.op[i] === Op.Barrier || ir.op[i] === Op.LdsLoad) shared[i] = 1;
+  // Barriers and LDS loads are first thought to be where the whole workgroup comes by. What follows from that must confirm it.
+  for (;;) {
+    const quiet = quietLdsLoads(ir, structure, (barrier) => shared[barrier] === 1);
+    for (let i = 0; i < ir.length; i++) if (ir.op[i] === Op.LdsLoad) quiet[i] &= shared[i];
+    const result = classifyWith(ir, structure, wave, loadsVary, quiet);
+    let confirmed = true;
+    for (let i = 0; i < ir.length; i++) {
+      if (shared[i] === 0 || result.flow[i] === Uniformity.Workgroup) continue;
+      shared[i] = 0;
+      confirmed &&= ir.op[i] === Op.LdsLoad && quiet[i] === 0;
+    }
+    if (confirmed) return result;
+  }
+}
+
+function classifyWith(
+  ir: Ir,
+  structure: StructureIndex,
+  wave: number,
+  loadsVary: boolean,
+  quiet: Uint8Array,
+): UniformityResult {
   const n = ir.length;
   const value = new Uint8Array(n).fill(Uniformity.Workgroup);
   const flow = new Uint8Array(n).fill(Uniformity.Workgroup);
-  const wave = wavePerWorkgroup ? Uniformity.Workgroup : Uniformity.Wave;
   const exit = new Uint8Array(n).fill(Uniformity.Workgroup);
   for (let changed = true; changed;) {
     changed = false;
     for (let i = 0; i < n; i++) {
-      const next = Math.min(value[i], classify(ir, structure, value, exit, wave, i, loadsVary));
+      const next = Math.min(value[i], classify(ir, structure, value, exit, wave, i, loadsVary, quiet));
       if (next !== value[i]) {
         value[i] = next;
         changed = true;
@@ -67,6 +93,7 @@ function classify(
   wave: number,
   i: number,
   loadsVary: boolean,
+  quiet: Uint8Array,
 ): number {
   const op = ir.op[i];
   switch (op) {
@@ -75,13 +102,19 @@ function classify(
       break;
     case Op.Input:
       return inputUniformity(ir.a[i], wave);
+    case Op.AnyGroup:
+      return Uniformity.Workgroup;
     case Op.Any:
+    case Op.ReadFirstLane:
+      // The value of some lane of the wave.
+      return value[ir.a[i]] === Uniformity.Workgroup ? Uniformity.Workgroup : wave;
     case Op.BallotLo:
     case Op.BallotHi:
     case Op.ReadLane:
-    case Op.ReadFirstLane:
       return wave;
     case Op.LdsLoad:
+      if (quiet[i] === 0) return Uniformity.Lane;
+      break;
     case Op.LdsAtomic:
     case Op.Atomic:
       return Uniformity.Lane;

@@ -105,6 +105,17 @@ export class LaneExchange {
     return this.readVote(set, condition);
   }
 
+  /** Whether a condition holds in any lane of the workgroup. */
+  voteGroup(condition: number): number {
+    const { body, module } = this.e;
+    const set = this.clearVoteSet();
+    this.castBits(set, 0, body.select(T.U32, condition, module.u32(1), module.u32(0)));
+    this.barrier();
+    const word = body.load(T.U32, this.slot(this.voteWords, set * this.waves * 2, 0));
+    this.votes[set] = Vote.Busy;
+    return body.op2(Code.INotEqual, T.Bool, word, module.u32(0));
+  }
+
   /** Value of `value` in lane `lane` (an id; only its low bits count) of the wave. */
   readLane(value: number, lane: number): number {
     const set = this.publish(value);
@@ -246,8 +257,14 @@ export class LaneExchange {
       const half = body.op2(Code.ShiftRightLogical, T.U32, lane, module.u32(5));
       index = index === 0 ? half : body.op2(Code.IAdd, T.U32, index, half);
     }
+    this.castBits(set, index, mine);
+  }
+
+  /** Ors bits into word `index` (an id, 0: the first) of a set. */
+  private castBits(set: number, index: number, bits: number): void {
+    const { body, module } = this.e;
     const pointer = this.slot(this.voteWords, set * this.waves * 2, index);
-    body.ops(Code.AtomicOr, T.U32, [pointer, module.u32(Scope.Workgroup), module.u32(Semantics.None), mine]);
+    body.ops(Code.AtomicOr, T.U32, [pointer, module.u32(Scope.Workgroup), module.u32(Semantics.None), bits]);
     this.votes[set] = Vote.Busy;
     // What others have read before the last barrier is zeroed before the coming one.
     this.zeroUsedVotes();
@@ -279,6 +296,10 @@ function any(e: Emitter, i: number): void {
   e.ids[i] = body.op2(Code.INotEqual, T.Bool, bits, module.u32(0));
 }
 
+function anyGroup(e: Emitter, i: number): void {
+  e.ids[i] = exchange(e, i).voteGroup(e.use(e.ir.a[i]));
+}
+
 function ballot(half: 0 | 1) {
   return (e: Emitter, i: number) => {
     e.ids[i] = exchange(e, i).vote(e.use(e.ir.a[i]))[half];
@@ -307,6 +328,7 @@ function barrier(e: Emitter): void {
 /** Handlers of this file. */
 export const WAVE: HandlerTable = {
   Any: any,
+  AnyGroup: anyGroup,
   BallotLo: ballot(0),
   BallotHi: ballot(1),
   ReadLane: readLane,

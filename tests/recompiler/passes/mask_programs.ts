@@ -8,7 +8,7 @@ import type { Random } from "../../support/random.ts";
 
 /** Vector registers of a generated program; each is stored at the end, at 4 * (register * LANES + lane). */
 export const VECTORS = 4;
-/** Lanes of the one workgroup. */
+/** Lanes of the one workgroup, unless the program is made for more. */
 export const LANES = 8;
 const SCALARS = 2;
 const MASKS = 3;
@@ -28,7 +28,11 @@ export class MaskProgram {
   private loopDepth = 0;
   private budget = 40;
 
-  constructor(private readonly random: Random, private readonly lds: boolean) {
+  /**
+   * @param lds with LDS traffic between lanes of a wave
+   * @param lanes of the workgroup
+   */
+  constructor(private readonly random: Random, private readonly lds: boolean, private readonly lanes = LANES) {
     const { ir } = this;
     const lane = ir.append(Op.Input, Type.U32, InputKind.LocalIndex);
     const vectors: number[] = [];
@@ -45,9 +49,9 @@ export class MaskProgram {
     };
     this.block();
     this.state.exec = ir.constB(true);
-    this.state.vectors.forEach((value, i) => this.storeAt(i * LANES, lane, value, this.state.exec));
+    this.state.vectors.forEach((value, i) => this.storeAt(i * lanes, lane, value, this.state.exec));
     this.state.scalars.forEach((value, i) => {
-      if (random.chance(0.4)) this.storeAt((VECTORS + i) * LANES, lane, value, this.state.exec);
+      if (random.chance(0.4)) this.storeAt((VECTORS + i) * lanes, lane, value, this.state.exec);
     });
     ir.emit(Op.End);
   }
@@ -75,7 +79,12 @@ export class MaskProgram {
       state.scalars[s] = ir.emit(Op.IAdd, state.scalars[s], ir.constU(1 + random.below(3)));
     } else if (roll === 4) {
       const value = random.pick(state.vectors);
-      this.storeAt((VECTORS + SCALARS) * LANES, ir.append(Op.Input, Type.U32, InputKind.LocalIndex), value, state.exec);
+      this.storeAt(
+        (VECTORS + SCALARS) * this.lanes,
+        ir.append(Op.Input, Type.U32, InputKind.LocalIndex),
+        value,
+        state.exec,
+      );
     } else if (roll === 5 && this.lds) {
       this.ldsTraffic();
     } else if (roll <= 6) {
@@ -108,7 +117,12 @@ export class MaskProgram {
     const { ir, random, state } = this;
     const lane = ir.append(Op.Input, Type.U32, InputKind.LocalIndex);
     ir.emit(Op.LdsStore, ir.emit(Op.Shl, lane, ir.constU(2)), state.exec, random.pick(state.vectors), 4);
-    const neighbour = ir.emit(Op.And, ir.emit(Op.IAdd, lane, ir.constU(1 + random.below(7))), ir.constU(LANES - 1));
+    const within = ir.constU(Math.min(this.lanes, 32) - 1);
+    const neighbour = ir.emit(
+      Op.Or,
+      ir.emit(Op.And, lane, ir.emit(Op.Not, within)),
+      ir.emit(Op.And, ir.emit(Op.IAdd, lane, ir.constU(1 + random.below(7))), within),
+    );
     const v = random.below(VECTORS);
     const read = ir.append(Op.LdsLoad, Type.U32, ir.emit(Op.Shl, neighbour, ir.constU(2)), state.exec, 4);
     state.vectors[v] = ir.append(Op.Select, Type.U32, state.exec, read, state.vectors[v]);

@@ -1,27 +1,27 @@
 import { assert, assertEquals } from "@std/assert";
+import { RefusedError } from "../../../src/errors.ts";
 import type { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { deadCode } from "../../../src/recompiler/passes/dead_code.ts";
+import { checkAddedBarriers } from "../../../src/recompiler/passes/added_barriers.ts";
 import { ldsHazards } from "../../../src/recompiler/passes/lds_hazards.ts";
 import { chooseRegions } from "../../../src/recompiler/passes/regions.ts";
 import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";
 import { Random } from "../../support/random.ts";
 import { LANES, MaskProgram, VECTORS } from "./mask_programs.ts";
 
-const WORDS = (VECTORS + 3) * LANES;
-
-function run(ir: Ir): number[] {
+function run(ir: Ir, lanes: number): number[] {
   const memory = new EvalMemory();
-  const words = memory.mapWords(0n, new Uint32Array(WORDS));
-  const result = evaluateWorkgroup(ir, { waveSize: 32, workgroupSize: [LANES, 1, 1], memory, ldsBytes: 4 * LANES });
+  const words = memory.mapWords(0n, new Uint32Array((VECTORS + 3) * lanes));
+  const result = evaluateWorkgroup(ir, { waveSize: 32, workgroupSize: [lanes, 1, 1], memory, ldsBytes: 4 * lanes });
   assertEquals(result.faults, []);
   return [...words];
 }
 
-function check(ir: Ir, chosen: Ir, seed: number): void {
-  const expected = run(ir);
+function check(ir: Ir, chosen: Ir, seed: number, lanes = LANES): void {
+  const expected = run(ir, lanes);
   let actual: number[];
   try {
-    actual = run(chosen);
+    actual = run(chosen, lanes);
   } catch (error) {
     throw new Error(`seed ${seed}: ${error}`);
   }
@@ -29,7 +29,7 @@ function check(ir: Ir, chosen: Ir, seed: number): void {
 }
 
 Deno.test("lanes that go their own way compute what the wave in lockstep computes", () => {
-  const counts = { lane: 0, flat: 0, wave: 0 };
+  const counts = { lane: 0, flat: 0, wave: 0, group: 0 };
   for (let seed = 1; seed <= 3000; seed++) {
     const ir = deadCode(new MaskProgram(new Random(seed), false).ir);
     const { ir: chosen, report } = chooseRegions(ir, new Set());
@@ -37,6 +37,7 @@ Deno.test("lanes that go their own way compute what the wave in lockstep compute
     check(ir, chosen, seed);
   }
   assert(counts.lane > 5000, `many branches become lane branches: ${JSON.stringify(counts)}`);
+  assertEquals(counts.group, 0, "a workgroup of one wave does not vote as a workgroup");
   assert(counts.wave > 100, `scalar values that stay alive keep their vote: ${JSON.stringify(counts)}`);
 });
 
@@ -50,4 +51,37 @@ Deno.test("LDS traffic keeps the lanes together and gets barriers in uniform con
     check(ir, chosen, seed);
   }
   assert(barriers > 1000, `the programs exchange through LDS (${barriers} barriers)`);
+});
+
+/** Whether all barriers that were added stand where the workgroup comes by. */
+function isAccepted(ir: Ir): boolean {
+  try {
+    checkAddedBarriers(ir, false, 0n);
+    return true;
+  } catch (error) {
+    if (error instanceof RefusedError) return false;
+    throw error;
+  }
+}
+
+Deno.test("waves of a workgroup vote together where they exchange, and compute what waves apart compute", () => {
+  const lanes = 64;
+  let groups = 0, accepted = 0, alone = 0, refused = 0;
+  for (let seed = 1; seed <= 700; seed++) {
+    const ir = deadCode(new MaskProgram(new Random(seed), true, lanes).ir);
+    const hazards = ldsHazards(ir, lanes);
+    const { ir: chosen, report } = chooseRegions(ir, hazards, true);
+    if (isAccepted(chooseRegions(ir, hazards).ir)) alone++;
+    if (!isAccepted(chosen)) {
+      refused++;
+      continue;
+    }
+    accepted++;
+    groups += report.filter(({ decision }) => decision === "group").length;
+    check(ir, chosen, seed, lanes);
+  }
+  const counts = JSON.stringify({ groups, accepted, alone, refused });
+  assert(groups > 100, `workgroups vote: ${counts}`);
+  assert(accepted > alone + 30, `more programs are recompiled: ${counts}`);
+  assert(refused > 5, `where a wave's scalar values count its own rounds, the program stays refused: ${counts}`);
 });

@@ -61,6 +61,14 @@ export function rebuild(
       map[i] = out.emit(Op.If, condition, IfKind.Lane);
       continue;
     }
+    if (op === Op.If && decisions.get(i) === "group") {
+      const parts = branches.get(i)!;
+      const truth = known.get(-1 - i);
+      let condition = out.emit(Op.AnyGroup, truth === undefined ? map[parts.b] : out.constB(truth));
+      if (!parts.activeIsThen) condition = out.emit(Op.LNot, condition);
+      map[i] = out.emit(Op.If, condition, IfKind.Wave);
+      continue;
+    }
     const kinds = OPS[op].operands;
     if (op === Op.LoopPhi) {
       map[i] = out.append(op, ir.type[i] as Type, operand(i, 0, ir.a[i]), 0);

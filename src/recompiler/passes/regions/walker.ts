@@ -4,7 +4,7 @@ import type { StructureIndex } from "../structure.ts";
 import { type Algebra, type Environment, FALSE, TRUE } from "./algebra.ts";
 
 /** What becomes of an `If` on a wave condition, see docs/architecture.md. */
-export type Decision = "lane" | "flat" | "wave";
+export type Decision = "lane" | "flat" | "wave" | "group";
 
 /** The parts of an `If` whose condition is `Any(b)` or its negation. */
 export interface WaveIf {
@@ -148,8 +148,16 @@ export class Walker {
     const elseEnv = env.child();
     let takeThen = true;
     let takeElse = true;
-    if (parts !== undefined && !parked) {
-      const decision = this.decisions.get(index) ?? "wave";
+    const decision = parts === undefined ? "wave" : this.decisions.get(index) ?? "wave";
+    if (parts !== undefined && decision === "group") {
+      if (!parked) this.beforeWaveIf?.(index, parts, env);
+      else this.checkParked(index, env);
+      // Another wave may have voted: nothing follows for this one, unless it has voted itself.
+      if (env.get(parts.b) === TRUE) {
+        takeThen = parts.activeIsThen;
+        takeElse = !takeThen;
+      }
+    } else if (parts !== undefined && !parked) {
       if (decision !== "wave") this.beforeWaveIf?.(index, parts, env);
       if (decision === "flat") {
         if (!this.walk(parts.active[0], parts.active[1], env, exits)) return false;
@@ -166,9 +174,7 @@ export class Walker {
         elseEnv.assume(b, parts.activeIsThen ? FALSE : TRUE);
       }
     } else {
-      if (parked && index === this.parkedAt && env.get(this.parkedOn) !== FALSE) {
-        throw new NotParkable("a lane that has left could come back");
-      }
+      if (parked) this.checkParked(index, env);
       const condition = env.get(ir.a[index]);
       takeThen = condition !== FALSE;
       takeElse = condition !== TRUE;
@@ -192,6 +198,12 @@ export class Walker {
       env.set(i, a === b ? a : parked ? this.algebra.fresh() : i);
     }
     return true;
+  }
+
+  private checkParked(index: number, env: Environment): void {
+    if (index === this.parkedAt && env.get(this.parkedOn) !== FALSE) {
+      throw new NotParkable("a lane that has left could come back");
+    }
   }
 
   private walkLoop(loop: number, env: Environment): boolean {

@@ -1,5 +1,5 @@
 /** Folds of 32-bit integer operations, comparisons and conversions between tags. */
-import { Op, Type } from "../../ir/ops.ts";
+import { InputKind, Op, Type } from "../../ir/ops.ts";
 import type { Fold, Folder } from "./folder.ts";
 
 const { U32 } = Type;
@@ -47,6 +47,12 @@ function field(signed: boolean): Fold {
       const up = f.ir.a[value] << (32 - n - o);
       return f.u(signed ? up >> (32 - n) : up >>> (32 - n));
     }
+    if (!signed) {
+      const found = withoutOutside(f, value, (2 ** n - 1) << o, (other) =>
+        f.make(Op.UBfe, U32, other, offset, count)) ||
+        (isShift(f, value, o) ? f.make(Op.And, U32, f.ir.a[value], f.u(2 ** n - 1)) : 0);
+      if (found !== 0) return found;
+    }
     if (o + n === 32) return f.emit(signed ? Op.Sar : Op.Shr, value, offset);
     return o === 0 && !signed ? f.emit(Op.And, value, f.u(2 ** n - 1)) : 0;
   };
@@ -77,21 +83,46 @@ const bitcast = (inverse: number, toFloat: boolean): Fold => (f, _op, _type, a) 
 const u = (x: number) => x >>> 0;
 
 /** Bits that a U32 value may have set. */
-export function possibleBits(f: Folder, id: number): number {
+export function possibleBits(f: Folder, id: number, depth = 0): number {
   const { ir } = f;
+  const a = ir.a[id], b = ir.b[id];
+  const of = (value: number) => depth < 4 ? possibleBits(f, value, depth + 1) : -1;
   const by = (count: number) => f.isConst(count) ? ir.a[count] & 31 : 0;
   switch (ir.op[id]) {
     case Op.Const:
       return ir.a[id];
+    case Op.Input:
+      // A workgroup has at most 32 waves.
+      return a === InputKind.WaveId ? 31 : -1;
     case Op.And:
-      return f.isConst(ir.b[id]) ? ir.a[ir.b[id]] : -1;
+      return of(a) & of(b);
+    case Op.Or:
+    case Op.Xor:
+      return of(a) | of(b);
+    case Op.Shl:
+      return f.isConst(b) ? of(a) << ir.a[b] : -1;
     case Op.UBfe:
       return f.isConst(ir.c[id]) && ir.a[ir.c[id]] < 32 ? 2 ** ir.a[ir.c[id]] - 1 : -1;
     case Op.Shr:
-      return -1 >>> by(ir.b[id]);
+      return -1 >>> by(b);
     default:
       return -1;
   }
+}
+
+/** Whether a value is another one shifted left by `amount`. */
+function isShift(f: Folder, value: number, amount: number): boolean {
+  const { ir } = f;
+  return ir.op[value] === Op.Shl && f.isConst(ir.b[value]) && ir.a[ir.b[value]] === amount;
+}
+
+/** Where `mask` lets nothing of one side of an Or through: what `make` makes of the other side. */
+function withoutOutside(f: Folder, value: number, mask: number, make: (other: number) => number): number {
+  const { ir } = f;
+  if (ir.op[value] !== Op.Or) return 0;
+  const a = ir.a[value], b = ir.b[value];
+  if ((possibleBits(f, a) & mask) === 0) return make(b);
+  return (possibleBits(f, b) & mask) === 0 ? make(a) : 0;
 }
 const multiplyHigh = (a: bigint, b: bigint) => Number(BigInt.asIntN(32, (a * b) >> 32n));
 
@@ -113,7 +144,12 @@ export const INTEGER_FOLDS: Readonly<Record<string, Fold>> = {
     constants((a, b) => a & b),
     (f, _o, _t, a, b) => f.is(b, -1) || a === b ? a : f.is(b, 0) ? b : 0,
     // What a mask leaves of a narrow field.
-    (f, _o, _t, a, b) => f.isConst(b) && (possibleBits(f, a) & f.ir.a[b]) === 0 ? f.u(0) : 0,
+    (f, _o, _t, a, b) => {
+      if (!f.isConst(b)) return 0;
+      const mask = f.ir.a[b], possible = possibleBits(f, a);
+      if ((possible & mask) === 0) return f.u(0);
+      return (possible & ~mask) === 0 ? a : withoutOutside(f, a, mask, (other) => f.make(Op.And, U32, other, b));
+    },
     reassociate((x, y) => x & y),
   ),
   Or: first(
