@@ -8,7 +8,7 @@ import { Code, type Label } from "../code.ts";
 import { int, v } from "../encode.ts";
 import { randomInt } from "../values.ts";
 import { COMMON_LDS, PROGRAM_LDS } from "./generate.ts";
-import { type ProgramTree, S0, SCALARS, type Statement, V0, VECTORS } from "./tree.ts";
+import { leavesRound, partsOf, type ProgramTree, S0, SCALARS, type Statement, V0, VECTORS } from "./tree.ts";
 
 const CODE_BASE = 0x2_0000_0000n;
 const DATA_BASE = 0x3_0000_0000n;
@@ -19,8 +19,12 @@ const OUTPUT = 24;
 const START = 62, MASKS = 32, COUNTERS = 80;
 /** The same in subroutines, which nest less deeply. */
 const CALLEE_MASKS = 64, CALLEE_COUNTERS = 96;
+/** Masks of the lanes that skip the rest of a round, by depth: for loops that are not nested more deeply. */
+const SKIPPED = 88, SKIPPED_DEPTHS = 4;
 /** Return address. */
 const RETURN = 60;
+/** Number of the workgroup's last thread: the last workgroup of a dispatch with a thread limit has fewer. */
+const LAST_THREAD = 10;
 
 /** A guest program, and where its results are. */
 export interface BuiltProgram {
@@ -83,6 +87,16 @@ export function buildProgram(tree: ProgramTree): BuiltProgram {
   return { program, code, output };
 }
 
+/** The loop that lanes can leave. */
+interface OpenLoop {
+  /** Mask of the lanes that have left. */
+  gone: number;
+  /** Mask of those that skip the rest of the round; -1 where nobody does. */
+  skipped: number;
+  /** Where the round ends. */
+  latch: Label;
+}
+
 class Emitter {
   readonly #code = new Code();
   readonly #suffix: string;
@@ -91,6 +105,7 @@ class Emitter {
   readonly #callees: Label[];
   #depth = 0;
   #inCallee = false;
+  #open: OpenLoop | null = null;
 
   constructor(private readonly tree: ProgramTree) {
     const { waveSize } = tree.settings;
@@ -145,6 +160,12 @@ class Emitter {
     code.ds("ds_write_b32", { addr: v(12), data: v(13), offset: COMMON_LDS });
     code.sopp("s_waitcnt", 0);
     code.sopp("s_barrier");
+    if (settings.limit !== undefined) {
+      code.sop1("s_mov_b32", LAST_THREAD, Operand.Literal, settings.threads - 1);
+      code.sopc("s_cmp_eq_u32", 6, int(settings.groups - 1));
+      const last = settings.limit - settings.threads * (settings.groups - 1) - 1;
+      code.sop2("s_cselect_b32", LAST_THREAD, Operand.Literal, LAST_THREAD, last);
+    }
     code.sopc("s_cmp_lg_u32", int(0), int(0));
     this.#mask("s_mov", Operand.Vcc, int(0));
   }
@@ -180,11 +201,14 @@ class Emitter {
     for (const statement of list) this.#statement(statement);
   }
 
-  /** A body one level deeper. */
-  #inner(list: readonly Statement[]): void {
+  /** A body one level deeper, in a loop of its own kind if `open` is given. */
+  #inner(list: readonly Statement[], open = this.#open): void {
+    const outer = this.#open;
+    this.#open = open;
     this.#depth++;
     this.#list(list);
     this.#depth--;
+    this.#open = outer;
   }
 
   #statement(statement: Statement): void {
@@ -199,6 +223,8 @@ class Emitter {
         return this.#waveIf(statement);
       case "loop":
         return this.#loop(statement);
+      case "leave":
+        return this.#leave(statement);
       case "waveLoop":
         return this.#waveLoop(statement);
       case "waterfall":
@@ -239,7 +265,7 @@ class Emitter {
       }
       code.bind(end);
       this.#mask("s_or", Operand.Exec, Operand.Exec, saved);
-      return;
+      return this.#dropLeft(otherwise === null ? [body] : [body, otherwise], skip);
     }
     // ACO keeps the mask from before and the condition's lanes apart.
     const taken = this.#saved(true);
@@ -257,6 +283,30 @@ class Emitter {
     }
     code.bind(end);
     this.#mask("s_mov", Operand.Exec, saved);
+    this.#dropLeft(otherwise === null ? [body] : [body, otherwise], skip);
+  }
+
+  /** Behind a condition whose end switches lanes on again: not those that left the round inside. */
+  #dropLeft(parts: readonly Statement[][], skip: boolean): void {
+    const open = this.#open;
+    if (open === null) return;
+    const again = open.skipped >= 0 && parts.some((part) => leavesRound(part, true));
+    const gone = parts.some((part) => leavesRound(part, false));
+    if (gone) this.#mask("s_andn2", Operand.Exec, Operand.Exec, open.gone);
+    if (again) this.#mask("s_andn2", Operand.Exec, Operand.Exec, open.skipped);
+    if ((gone || again) && skip) this.#code.branch("s_cbranch_execz", open.latch);
+  }
+
+  /** Lanes leave the loop or the round: they are gathered, and EXEC loses them. */
+  #leave({ again, condition }: Statement & { kind: "leave" }): void {
+    const code = this.#code;
+    code.emit(condition);
+    const open = this.#open;
+    const mask = open === null ? -1 : again ? open.skipped : open.gone;
+    if (mask < 0) return;
+    this.#mask("s_and", Operand.Vcc, Operand.Exec, Operand.Vcc);
+    this.#mask("s_or", mask, mask, Operand.Vcc);
+    this.#mask("s_andn2", Operand.Exec, Operand.Exec, Operand.Vcc);
   }
 
   #waveIf({ on, whenSet, condition, body, otherwise }: Statement & { kind: "waveIf" }): void {
@@ -284,15 +334,21 @@ class Emitter {
   }
 
   /** s_andn2 of the lanes that leave; the mask from before is put back behind the loop. */
-  #loop({ trips, body, condition, rest, resume, style }: Statement & { kind: "loop" }): void {
+  #loop(loop: Statement & { kind: "loop" }): void {
+    const { trips, body, condition, rest, resume, style } = loop;
     const code = this.#code;
     const saved = this.#saved(), gone = this.#saved(true), counter = this.#counter();
-    const start = code.label(), end = code.label();
+    const start = code.label(), end = code.label(), latch = code.label();
+    const again = !this.#inCallee && this.#depth < SKIPPED_DEPTHS &&
+      partsOf(loop).some((part) => leavesRound(part, true));
+    const skipped = again ? SKIPPED + this.#depth * this.#pair : -1;
+    const open: OpenLoop = { gone, skipped, latch };
     this.#mask("s_mov", saved, Operand.Exec);
     this.#mask("s_mov", gone, int(0));
     code.sop1("s_mov_b32", counter, int(0));
     code.bind(start);
-    this.#inner(body);
+    if (again) this.#mask("s_mov", skipped, int(0));
+    this.#inner(body, open);
     if (resume !== null) {
       // The lanes that go on; those that resume come back at the end of the round.
       this.#depth++;
@@ -302,10 +358,14 @@ class Emitter {
       code.emit(resume.condition);
       this.#mask("s_andn2", Operand.Exec, Operand.Exec, Operand.Vcc);
       code.branch("s_cbranch_execz", skip);
-      this.#inner(resume.body);
+      this.#inner(resume.body, open);
       code.bind(skip);
       this.#mask("s_mov", Operand.Exec, round);
       this.#depth--;
+      const outer = this.#open;
+      this.#open = open;
+      this.#dropLeft([resume.body], true);
+      this.#open = outer;
     }
     code.emit(condition);
     if (style === "llvm") {
@@ -314,8 +374,13 @@ class Emitter {
       this.#mask("s_or", gone, gone, Operand.Vcc);
       this.#mask("s_andn2", Operand.Exec, Operand.Exec, Operand.Vcc);
     } else this.#mask("s_andn2", Operand.Exec, Operand.Exec, Operand.Vcc);
-    code.branch("s_cbranch_execz", end);
-    this.#inner(rest);
+    code.branch("s_cbranch_execz", again ? latch : end);
+    this.#inner(rest, open);
+    code.bind(latch);
+    if (again) {
+      this.#mask("s_or", Operand.Exec, Operand.Exec, skipped);
+      code.branch("s_cbranch_execz", end);
+    }
     code.sop2("s_add_u32", counter, counter, int(1));
     code.sopc("s_cmp_lt_u32", counter, int(trips));
     code.branch("s_cbranch_scc1", start);
@@ -329,11 +394,11 @@ class Emitter {
     const counter = this.#counter(), start = code.label(), end = code.label();
     code.sop1("s_mov_b32", counter, int(trips));
     code.bind(start);
-    this.#inner(body);
+    this.#inner(body, null);
     if (leave !== null) {
       code.emit(leave.condition);
       code.branch("s_cbranch_scc1", end);
-      this.#inner(leave.rest);
+      this.#inner(leave.rest, null);
     }
     code.sop2("s_sub_u32", counter, counter, int(1));
     code.sopc("s_cmp_lg_u32", counter, int(0));
@@ -356,7 +421,7 @@ class Emitter {
     code.vop("v_cmp_eq_u32", -1, 8, value);
     code.sop1("s_and_saveexec" + this.#suffix, round, Operand.Vcc);
     code.sop1("s_mov_b32", scalar, 8);
-    this.#inner(body);
+    this.#inner(body, null);
     this.#mask("s_xor", Operand.Exec, Operand.Exec, round);
     code.branch("s_cbranch_execnz", start);
     code.bind(end);
@@ -372,10 +437,11 @@ class Emitter {
     code.ds("ds_write_b32", { addr: v(12), data: v(store) });
     code.sopp("s_waitcnt", 0);
     if (barrier) code.sopp("s_barrier");
-    // Within the wave, and within the threads that exist.
+    // Within the wave, and within the threads that exist: LDS that nobody wrote holds whatever was there before.
     const mask = Math.min(waveSize, 2 ** Math.floor(Math.log2(threads))) - 1;
     code.vop("v_add_nc_u32", v(12), int(distance), v(0));
     code.vop("v_and_b32", v(12), int(mask), v(12));
+    if (this.tree.settings.limit !== undefined) code.vop("v_min_u32", v(12), LAST_THREAD, v(12));
     code.vop("v_lshlrev_b32", v(12), int(3), v(12));
     code.ds("ds_read_b32", { addr: v(12), dst: v(13) });
     code.sopp("s_waitcnt", 0);

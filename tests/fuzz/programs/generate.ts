@@ -68,6 +68,8 @@ class Generator {
   #depth = 0;
   /** No barrier and no call here. */
   #inside = 0;
+  /** Lanes may leave a loop here. */
+  #inLoop = false;
 
   constructor(private readonly random: Random, private readonly settings: ProgramSettings) {}
 
@@ -89,7 +91,10 @@ class Generator {
     return list;
   }
 
-  private block(): Statement[] {
+  /** The statements inside of one; lanes leave the loop around it there, unless it is a loop of another kind itself. */
+  private block(inLoop = this.#inLoop): Statement[] {
+    const outer = this.#inLoop;
+    this.#inLoop = inLoop;
     this.#depth++;
     this.#inside++;
     const list: Statement[] = [];
@@ -97,12 +102,16 @@ class Generator {
     for (let k = 0; k < count && this.#budget > 0; k++) list.push(this.statement());
     this.#inside--;
     this.#depth--;
+    this.#inLoop = outer;
     return list;
   }
 
   private statement(): Statement {
     this.#budget--;
     const { random } = this;
+    if (this.#inLoop && random.chance(0.12)) {
+      return { kind: "leave", again: random.chance(0.4), condition: this.condition() };
+    }
     const roll = random.below(this.#depth < 4 ? 24 : 10);
     if (roll < 5) return { kind: "code", words: this.vectorCode() };
     if (roll < 7) return { kind: "code", words: this.scalarCode() };
@@ -134,10 +143,10 @@ class Generator {
       return {
         kind: "loop",
         trips: 1 + random.below(5),
-        body: this.block(),
+        body: this.block(true),
         condition: this.condition(),
-        rest: this.block(),
-        resume: random.chance(0.3) ? { condition: this.condition(), body: this.block() } : null,
+        rest: this.block(true),
+        resume: random.chance(0.3) ? { condition: this.condition(), body: this.block(true) } : null,
         style: this.style(),
       };
     }
@@ -145,12 +154,12 @@ class Generator {
       return {
         kind: "waveLoop",
         trips: 1 + random.below(4),
-        body: this.block(),
-        leave: random.chance(0.4) ? { condition: this.scalarCondition(), rest: this.block() } : null,
+        body: this.block(false),
+        leave: random.chance(0.4) ? { condition: this.scalarCondition(), rest: this.block(false) } : null,
       };
     }
     if (roll === 20) {
-      return { kind: "waterfall", vector: this.v(), scalar: this.s(), body: this.block() };
+      return { kind: "waterfall", vector: this.v(), scalar: this.s(), body: this.block(false) };
     }
     if (roll === 21) {
       const alone = this.settings.threads <= this.settings.waveSize;

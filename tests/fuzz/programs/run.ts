@@ -1,4 +1,5 @@
 /** Runs program trees on both sides, and takes statements away from those that fail until nothing more can go. */
+import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
 import { type AnyAgcError, RefusedError } from "../../../src/errors.ts";
 import type { ComputeExecutor } from "../../../src/driver/executor.ts";
 import { runProgram } from "../../../src/driver/run_program.ts";
@@ -14,16 +15,24 @@ export type Outcome =
   /** The recompiler or the interpreter refuses it. */
   | { kind: "refused"; by: "recompiler" | "interpreter"; why: string }
   | { kind: "differs"; text: string; expected: Uint32Array }
+  /** SPIRV-Tools do not accept the module. */
+  | { kind: "invalid"; text: string }
   /** One side stopped with an error that the program does not deserve. */
   | { kind: "error"; text: string };
 
-/** Runs a tree on both sides. */
+/** Runs a tree on both sides, and has SPIRV-Tools look at every module that was made. */
 export function compareProgram(tree: ProgramTree, sides: Sides): Outcome {
   const built = buildProgram(tree);
   const expected = outputOf(built, sides.reference, sides.allocator);
   if (expected instanceof RefusedError) return { kind: "refused", by: "interpreter", why: reason(expected) };
   if (expected instanceof Error) return { kind: "error", text: `interpreter: ${expected.message}` };
+  const known = new Set(sides.device.modules?.().keys());
   const actual = outputOf(built, sides.device, sides.allocator);
+  for (const [report, words] of sides.device.modules?.() ?? []) {
+    if (known.has(report)) continue;
+    const messages = openSpirvTools().validate(words).map(({ message }) => message);
+    if (messages.length > 0) return { kind: "invalid", text: messages.join("; ") };
+  }
   if (actual instanceof RefusedError) return { kind: "refused", by: "recompiler", why: reason(actual) };
   if (actual instanceof Error) return { kind: "error", text: `device: ${actual.message}` };
   for (let k = 0; k < expected.length; k++) {

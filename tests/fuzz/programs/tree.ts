@@ -1,7 +1,7 @@
 /**
  * Random programs as trees of statements, before they are machine code: small enough to be minimized by taking statements away.
  *
- * Registers: s[0:1] inputs, s[2:3] outputs, s4 workgroup, s5..s9 scratch; s16..s27 data; s32.. masks and counters by depth (see emit.ts); s60.. calls. v0
+ * Registers: s[0:1] inputs, s[2:3] outputs, s4 workgroup, s5..s10 scratch; s16..s27 data; s32.. masks and counters by depth (see emit.ts); s60.. calls. v0
  * thread id, v1 thread number, v2 scratch, v3 output offset; v4..v11 data; v12..v15 scratch.
  */
 import type { Target } from "../../../src/rdna/target.ts";
@@ -49,6 +49,8 @@ export type Statement =
     resume: { condition: number[]; body: Statement[] } | null;
     style: MaskStyle;
   }
+  /** In a loop, perhaps deep in its conditions: lanes that meet the condition leave it, or (`again`) skip the rest of the round. */
+  | { kind: "leave"; again: boolean; condition: number[] }
   /** A loop of the whole wave, `trips` rounds; a scalar condition (SCC) may end it earlier. */
   | { kind: "waveLoop"; trips: number; body: Statement[]; leave: { condition: number[]; rest: Statement[] } | null }
   /** For each value of a vector register: the lanes that hold it execute the body, with the value in a scalar register. */
@@ -104,6 +106,15 @@ export function partsOf(statement: Statement): Statement[][] {
     default:
       return [];
   }
+}
+
+/** Whether lanes leave a round of the innermost loop around a list in it. */
+export function leavesRound(list: readonly Statement[], again: boolean): boolean {
+  return list.some((each) => {
+    if (each.kind === "leave") return each.again === again;
+    const own = each.kind === "loop" || each.kind === "waveLoop" || each.kind === "waterfall";
+    return !own && partsOf(each).some((part) => leavesRound(part, again));
+  });
 }
 
 /** Number of statements of a list, inner ones included. */
