@@ -1,3 +1,4 @@
+import { BUILD_STAMP } from "../src/build_stamp.ts";
 import { AnyAgcError, HostError, InvalidInputError } from "../src/errors.ts";
 import { switchValue } from "../src/switches.ts";
 import { cString, viewMemory } from "./libc.ts";
@@ -73,6 +74,23 @@ export function openSpirvTools(): SpirvTools {
   return opened ??= new SpirvTools(findLibrary());
 }
 
+/**
+ * Checks the library that an executable has unpacked, since a start looks only at its size.
+ *
+ * @throws {HostError} `host.library-damaged`
+ */
+function requireIntact(path: string): void {
+  const expected = BUILD_STAMP?.assets[libraryName];
+  if (expected === undefined || path !== `${import.meta.dirname}/${libraryName}`) return;
+  // Not imported at the top: node's modules cost every start tens of milliseconds.
+  const { createHash } = globalThis.process.getBuiltinModule("node:crypto");
+  if (createHash("sha256").update(Deno.readFileSync(path)).digest("hex") === expected) return;
+  throw new HostError(
+    "host.library-damaged",
+    `${path} is not what the executable has unpacked. Remove that folder; the next start makes it again.`,
+  );
+}
+
 /** Path of the shared library that {@linkcode openSpirvTools} loads; undefined when there is none. */
 export function findSpirvTools(): string | undefined {
   const named = switchValue("ANYAGC_SPIRV_TOOLS_LIB");
@@ -80,7 +98,7 @@ export function findSpirvTools(): string | undefined {
   const here = import.meta.dirname;
   const executable = Deno.execPath();
   const candidates = [
-    ...(here === undefined ? [] : [`${here}/../.cache/lib/${libraryName}`]),
+    ...(here === undefined || BUILD_STAMP !== undefined ? [] : [`${here}/../.cache/lib/${libraryName}`]),
     `${executable.slice(0, executable.lastIndexOf("/"))}/${libraryName}`,
     ...(here === undefined ? [] : [`${here}/${libraryName}`]),
   ];
@@ -96,7 +114,10 @@ export function findSpirvTools(): string | undefined {
 
 function findLibrary(): string {
   const path = findSpirvTools();
-  if (path !== undefined) return path;
+  if (path !== undefined) {
+    requireIntact(path);
+    return path;
+  }
   throw new HostError(
     "host.library-missing",
     `the SPIRV-Tools library (${libraryName}) is not built. Install the packages g++ and spirv-tools (Debian: apt install g++ spirv-tools), ` +

@@ -72,3 +72,8 @@ export function switchFlag(name: SwitchName): boolean {
   const value = switchValue(name);
   return value !== undefined && !["0", "false", "no", "off"].includes(value.toLowerCase());
 }
+
+/** Gives a switch a value in all isolates, unless it is set already. */
+export function presetSwitch(name: SwitchName, value: string): void {
+  if (switchValue(name) === undefined) Deno.env.set(name, value);
+}

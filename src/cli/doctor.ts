@@ -21,7 +21,7 @@ export const DOCTOR: Command = {
   example: "anyagc doctor",
   async run({ out }) {
     const { HOST_PROBES } = await import("./doctor/host_probes.ts");
-    const diagnosis = diagnose(HOST_PROBES);
+    const diagnosis = await diagnose(HOST_PROBES);
     out.line(versionLine(version()));
     out.table(diagnosis.checks.map((c) => [MARKS[c.state], c.name, c.text]));
     for (const device of diagnosis.devices) {

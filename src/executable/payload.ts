@@ -14,14 +14,18 @@ interface IndexEntry {
   readonly name: string;
   readonly bytes: number;
   readonly sha256: string;
+  readonly checkedOnUse?: boolean;
 }
 
-/** What is appended for `files` (name, content), in parts to be written one after another. */
+/** What is appended for `files` (name, content), in parts to be written one after another. All but modules are checked on use. */
 export async function encodePayload(
   files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   const entries: IndexEntry[] = [];
-  for (const [name, data] of files) entries.push({ name, bytes: data.length, sha256: await sha256(data) });
+  for (const [name, data] of files) {
+    const checkedOnUse = name.endsWith(".js") ? undefined : true;
+    entries.push({ name, bytes: data.length, sha256: await sha256(data), checkedOnUse });
+  }
   const index = new TextEncoder().encode(JSON.stringify(entries));
   const trailer = new Uint8Array(TRAILER_BYTES), view = new DataView(trailer.buffer);
   view.setUint32(0, index.length, true);
@@ -50,12 +54,11 @@ export async function readPayload(path: string): Promise<Package> {
     throw new HostError("host.damaged-executable", `${path} has a damaged list of files`);
   }
   let at = indexAt - fileBytes;
-  const files = entries.map(({ name, bytes, sha256 }) => {
-    const start = at;
+  const files = entries.map((entry) => {
+    const { bytes } = entry, start = at;
     at += bytes;
     return {
-      name,
-      sha256,
+      ...entry,
       read: () => {
         using file = Deno.openSync(path);
         return readAt(file, start, bytes);

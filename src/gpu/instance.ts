@@ -41,12 +41,11 @@ export function createInstance(options: InstanceOptions = {}): Instance {
   if (validation) prepareValidationLog(); // before the loader is used
   const vulkan = vk.openVulkan();
   const arena = new Arena(64 * 1024);
-  const version = arena.allocate(4, 4);
-  vulkan.vkEnumerateInstanceVersion(arena.address(version));
-  if (arena.getU32(version) < requiredApiVersion) {
+  const version = versionOf(vulkan);
+  if (version < requiredApiVersion) {
     throw new HostError(
       "host.vulkan-version",
-      `the Vulkan loader is version ${versionText(arena.getU32(version))}; 1.3 or newer is needed`,
+      `the Vulkan loader is version ${versionText(version)}; 1.3 or newer is needed`,
     );
   }
   if (validation && !layerNames(vulkan, arena).includes(validationLayer)) throw validationMissing();
@@ -107,6 +106,22 @@ export function enumerate<T>(
   const elements = allocate(available);
   list(arena.address(count), arena.address(elements));
   return read(elements, Math.min(available, arena.getU32(count)));
+}
+
+/** Version of the Vulkan loader, as text. @throws {HostError} `host.library-missing` without one */
+export function loaderVersion(): string {
+  return versionText(versionOf(vk.openVulkan()));
+}
+
+/** Names of all layers that the loader knows. @throws {HostError} `host.library-missing` without a loader */
+export function listLayers(): string[] {
+  return layerNames(vk.openVulkan(), new Arena(64 * 1024));
+}
+
+function versionOf(vulkan: vk.CoreCommands): number {
+  const arena = new Arena(4096), version = arena.allocate(4, 4);
+  vulkan.vkEnumerateInstanceVersion(arena.address(version));
+  return arena.getU32(version);
 }
 
 function layerNames(vulkan: vk.CoreCommands, arena: Arena): string[] {

@@ -17,8 +17,11 @@ export interface Package {
 export interface PackedFile {
   /** Name without a folder. */
   readonly name: string;
+  readonly bytes: number;
   /** SHA-256 of the content, in hexadecimal. */
   readonly sha256: string;
+  /** A large file that not every start uses: of one that was unpacked before only the size is looked at, and its user checks the hash. */
+  readonly checkedOnUse?: boolean;
   /** Reads the content. */
   read(): Uint8Array<ArrayBuffer>;
 }
@@ -31,7 +34,7 @@ const PLACE = "unpacked";
 const UNUSED_MS = 30 * 24 * 3600_000, PARTIAL_MS = 3600_000;
 
 /**
- * The folder with the package's files: unpacked before, with every file's hash as it should be, or unpacked now. Any number of processes may
+ * The folder with the package's files: unpacked before, with every file as it should be, or unpacked now. Any number of processes may
  * do so at once: a folder appears whole, by a rename. A damaged one is replaced.
  *
  * @param folders where it may lie, best first; after them a new temporary folder, which stays
@@ -106,9 +109,11 @@ function replace(temporary: string, folder: string): void {
 async function isIntact(pack: Package, folder: string): Promise<boolean> {
   try {
     if (!isPrivate(folder)) return false;
-    const checks = pack.files.map(async ({ name, sha256: expected }) =>
-      await sha256(Deno.readFileSync(`${folder}/${name}`)) === expected
-    );
+    const checks = pack.files.map(async (file) => {
+      const path = `${folder}/${file.name}`;
+      if (file.checkedOnUse) return Deno.statSync(path).size === file.bytes;
+      return await sha256(Deno.readFileSync(path)) === file.sha256;
+    });
     return (await Promise.all(checks)).every((same) => same);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;

@@ -6,19 +6,32 @@
 import { AnyAgcError } from "../../errors.ts";
 import type { DeviceCapabilities } from "../../gpu/capabilities.ts";
 import type { DeviceSummary } from "../../gpu/choose_device.ts";
+import { checkDevice } from "./device_checks.ts";
+import { checkLimits, type HostLimits } from "./limits.ts";
+import { bytesText } from "./units.ts";
 
 /** Asks the machine. Tests give their own answers. */
 export interface Probes {
   /** For example `x86_64 linux`. */
   platform(): { arch: string; os: string };
+  /** Version of the Vulkan loader. @throws HostError without one */
+  loader(): string;
   /** All devices. @throws HostError without a loader or a driver */
   devices(): DeviceSummary[];
   /** Index of the device that a run would take. @throws HostError when none fits */
   choose(devices: readonly DeviceSummary[]): number;
   /** Loads the validation layer once. @throws HostError without it */
   validationLayer(): void;
+  /** Names of all layers that the loader knows. */
+  layers(): string[];
   /** Loads SPIRV-Tools. @returns its path and version @throws HostError without it */
   spirvTools(): { path: string; version: string };
+  /** Starts a worker. @returns the threads of both isolates @throws HostError when it does not run */
+  isolates(): Promise<{ main: number; worker: number }>;
+  /** Limits of control groups and of the process. */
+  limits(): HostLimits;
+  /** Folder for caches; undefined when none can be used. */
+  cacheFolder(): string | undefined;
 }
 
 /** One line of the diagnosis. */
@@ -44,11 +57,15 @@ export interface Diagnosis {
 }
 
 /** Makes the diagnosis. Every failure becomes a check: one missing thing does not hide the next. */
-export function diagnose(probes: Probes): Diagnosis {
+export async function diagnose(probes: Probes): Promise<Diagnosis> {
   const checks: Check[] = [];
-  const check = <T>(name: string, lack: "warning" | "problem", probe: () => [T, string]): T | undefined => {
+  const check = async <T>(
+    name: string,
+    lack: "warning" | "problem",
+    probe: () => [T, string] | Promise<[T, string]>,
+  ): Promise<T | undefined> => {
     try {
-      const [value, text] = probe();
+      const [value, text] = await probe();
       checks.push({ name, state: "ok", text });
       return value;
     } catch (error) {
@@ -64,36 +81,56 @@ export function diagnose(probes: Probes): Diagnosis {
     state: fits ? "ok" : "problem",
     text: fits ? `${arch} ${os}` : `${arch} ${os}: native calls are supported on x86-64 Linux only`,
   });
-  const summaries = check("Vulkan", "problem", () => {
+  await check("isolates", "problem", async () => {
+    const { main, worker } = await probes.isolates();
+    return [worker, `workers run on threads of their own (${main}, ${worker}) and share memory`];
+  });
+  await check("loader", "problem", () => {
+    const version = probes.loader();
+    return [version, `libvulkan.so.1, Vulkan ${version}`];
+  });
+  const summaries = await check("Vulkan", "problem", () => {
     const list = probes.devices();
-    return [list, `the loader works, ${list.length} device${list.length === 1 ? "" : "s"}`];
+    return [list, `${list.length} device${list.length === 1 ? "" : "s"}`];
   }) ?? [];
   let chosen = -1;
   if (summaries.length > 0) {
-    chosen = check("device", "problem", () => {
+    chosen = await check("device", "problem", () => {
       const index = probes.choose(summaries);
       return [index, `runs would use "${summaries[index].capabilities.name}"`];
     }) ?? -1;
-    if (chosen >= 0 && summaries[chosen].capabilities.limits.hostImportAlignment === 0) {
-      checks.push({
-        name: "memory",
-        state: "warning",
-        text: `"${
-          summaries[chosen].capabilities.name
-        }" cannot import host memory (VK_EXT_external_memory_host): guest memory is mirrored`,
-      });
-    }
+    if (chosen >= 0) checks.push(...checkDevice(summaries[chosen].capabilities));
   }
-  check("validation layer", "warning", () => [probes.validationLayer(), "VK_LAYER_KHRONOS_validation loads"]);
-  check("SPIRV-Tools", "warning", () => {
+  await check("layers", "warning", () => {
+    const layers = probes.layers();
+    return [layers, layers.length === 0 ? "none" : layers.join(", ")];
+  });
+  await check("validation layer", "warning", () => [probes.validationLayer(), "VK_LAYER_KHRONOS_validation loads"]);
+  await check("SPIRV-Tools", "warning", () => {
     const { path, version } = probes.spirvTools();
     return [path, `${version} (${path})`];
   });
+  checks.push(...checkLimits(probes.limits(), isGpu(summaries[chosen]?.capabilities)));
+  const cache = probes.cacheFolder();
+  checks.push(
+    cache === undefined
+      ? {
+        name: "cache",
+        state: "warning",
+        text: "no folder can be used, so starts are slower: name one that is yours alone, ANYAGC_CACHE_DIR=FOLDER",
+      }
+      : { name: "cache", state: "ok", text: cache },
+  );
   return {
     ok: checks.every((c) => c.state !== "problem"),
     checks,
     devices: summaries.map((summary, index) => ({ ...summary, chosen: index === chosen })),
   };
+}
+
+/** Its driver pins guest memory. */
+function isGpu(device: DeviceCapabilities | undefined): boolean {
+  return device !== undefined && device.type !== "software";
 }
 
 /** The properties of a device that decide what runs on it and how: rows of name and value. */
@@ -118,18 +155,8 @@ export function deviceRows(c: DeviceCapabilities): [string, string][] {
     ["lanes per subgroup", sizes],
     ["f32 modes", modes.join(", ") || "none"],
     ["optional types", widths.join(", ") || "none"],
-    ["workgroup", `${limits.workgroupInvocations} threads, ${bytes(limits.computeSharedMemory)} of shared memory`],
-    ["largest allocation", bytes(limits.memoryAllocation)],
+    ["workgroup", `${limits.workgroupInvocations} threads, ${bytesText(limits.computeSharedMemory)} of shared memory`],
+    ["largest allocation", bytesText(limits.memoryAllocation)],
     ["host memory", limits.hostImportAlignment > 0 ? "imported in place" : "mirrored"],
   ];
-}
-
-function bytes(count: number): string {
-  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-  let value = count, unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${Number(value.toFixed(1))} ${units[unit]}`;
 }

@@ -6,13 +6,17 @@
 import { findSpirvTools, openSpirvTools } from "../../../ffi/spirv_tools.ts";
 import { chooseDevice } from "../../gpu/choose_device.ts";
 import { describeDevices } from "../../gpu/device.ts";
-import { createInstance } from "../../gpu/instance.ts";
+import { createInstance, listLayers, loaderVersion } from "../../gpu/instance.ts";
 import { removeValidationLog } from "../../gpu/validation.ts";
+import { cacheFolder } from "../../storage/cache_folder.ts";
 import type { Probes } from "./diagnose.ts";
+import { probeIsolates } from "./isolate_probe.ts";
+import { readLimits } from "./limits.ts";
 
 /** Asks this machine. */
 export const HOST_PROBES: Probes = {
   platform: () => ({ arch: Deno.build.arch, os: Deno.build.os }),
+  loader: loaderVersion,
   devices: describeDevices,
   choose(devices) {
     const handles = devices.map(({ capabilities }, index) => ({ handle: BigInt(index), capabilities }));
@@ -25,8 +29,20 @@ export const HOST_PROBES: Probes = {
       removeValidationLog();
     }
   },
+  layers: listLayers,
   spirvTools() {
     const { version } = openSpirvTools();
     return { path: Deno.realPathSync(findSpirvTools()!), version };
   },
+  isolates: probeIsolates,
+  limits: () => readLimits(readText),
+  cacheFolder,
 };
+
+function readText(path: string): string | undefined {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch {
+    return undefined; // the kernel has no such thing, or does not say
+  }
+}

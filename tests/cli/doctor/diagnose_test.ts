@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { deviceRows, diagnose, type Probes } from "../../../src/cli/doctor/diagnose.ts";
 import { HostError } from "../../../src/errors.ts";
 import type { DeviceCapabilities } from "../../../src/gpu/capabilities.ts";
@@ -21,7 +21,7 @@ const capabilities: DeviceCapabilities = {
   driver: { name: "testdrv", info: "7.1", version: 1, uuid: "00" },
   deviceUuid: "00",
   pipelineCacheUuid: "00",
-  features: ["shaderInt64", "shaderInt8", "shaderFloat64"],
+  features: ["shaderInt64", "shaderInt8", "shaderInt16", "shaderFloat16", "shaderFloat64"],
   missingFeatures: [],
   extensions: ["VK_EXT_external_memory_host"],
   subgroup: {
@@ -42,11 +42,15 @@ const capabilities: DeviceCapabilities = {
       quad: true,
     },
   },
-  floatControls: { f16: noModes, f32: { ...noModes, denormPreserve: true, roundToNearestEven: true }, f64: noModes },
+  floatControls: {
+    f16: noModes,
+    f32: { ...noModes, denormPreserve: true, roundToNearestEven: true, signedZeroInfNanPreserve: true },
+    f64: noModes,
+  },
   denormBehaviorIndependence: "all",
   roundingModeIndependence: "all",
   limits: {
-    computeSharedMemory: 49152,
+    computeSharedMemory: 65536,
     workgroupInvocations: 1024,
     workgroupSize: [1024, 1024, 64],
     workgroupCount: [65535, 65535, 65535],
@@ -66,24 +70,29 @@ const healthy: Probes = {
   platform: () => ({ arch: "x86_64", os: "linux" }),
   devices: () => [device],
   choose: () => 0,
+  loader: () => "1.3.239",
+  layers: () => ["VK_LAYER_KHRONOS_validation"],
+  isolates: () => Promise.resolve({ main: 1, worker: 2 }),
+  limits: () => ({}),
+  cacheFolder: () => "/cache",
   validationLayer: () => {},
   spirvTools: () => ({ path: "/lib/x.so", version: "v2023.1" }),
 };
 const lack = (what: string) => () => {
   throw new HostError("host.missing", `${what} is missing. Install it.`);
 };
-const states = (probes: Probes) =>
-  Object.fromEntries(diagnose(probes).checks.map((check) => [check.name, check.state]));
+const states = async (probes: Probes) =>
+  Object.fromEntries((await diagnose(probes)).checks.map((check) => [check.name, check.state]));
 
-Deno.test("a machine with everything is fine, and the chosen device is marked", () => {
-  const diagnosis = diagnose({ ...healthy, devices: () => [device, device], choose: () => 1 });
+Deno.test("a machine with everything is fine, and the chosen device is marked", async () => {
+  const diagnosis = await diagnose({ ...healthy, devices: () => [device, device], choose: () => 1 });
   assert(diagnosis.ok);
-  assertEquals(diagnosis.checks.map((check) => check.state), ["ok", "ok", "ok", "ok", "ok"]);
+  assertEquals(diagnosis.checks.map((check) => check.state), Array(diagnosis.checks.length).fill("ok"));
   assertEquals(diagnosis.devices.map((d) => d.chosen), [false, true]);
 });
 
-Deno.test("a missing loader is a problem that says its fix, and what else is missing still shows", () => {
-  const diagnosis = diagnose({ ...healthy, devices: lack("the loader"), spirvTools: lack("SPIRV-Tools") });
+Deno.test("a missing loader is a problem that says its fix, and what else is missing still shows", async () => {
+  const diagnosis = await diagnose({ ...healthy, devices: lack("the loader"), spirvTools: lack("SPIRV-Tools") });
   assertEquals(diagnosis.ok, false);
   assertEquals(diagnosis.devices, []);
   const texts = diagnosis.checks.filter((check) => check.state !== "ok").map((check) => [check.name, check.text]);
@@ -93,38 +102,78 @@ Deno.test("a missing loader is a problem that says its fix, and what else is mis
   ]);
 });
 
-Deno.test("devices of which none fits are a problem; the tools' absence is only a warning", () => {
-  assertEquals(states({ ...healthy, choose: lack("a fitting device") }).device, "problem");
-  const without = diagnose({ ...healthy, validationLayer: lack("the layer"), spirvTools: lack("the library") });
+Deno.test("devices of which none fits are a problem; the tools' absence is only a warning", async () => {
+  assertEquals((await states({ ...healthy, choose: lack("a fitting device") })).device, "problem");
+  const without = await diagnose({ ...healthy, validationLayer: lack("the layer"), spirvTools: lack("the library") });
   assert(without.ok);
   assertEquals(without.checks.filter((check) => check.state === "warning").length, 2);
 });
 
-Deno.test("a device that cannot import host memory gives a warning", () => {
+Deno.test("a device that cannot import host memory gives a warning", async () => {
   const mirrored = {
     ...device,
     capabilities: { ...capabilities, limits: { ...capabilities.limits, hostImportAlignment: 0 } },
   };
-  assertEquals(states({ ...healthy, devices: () => [mirrored] }).memory, "warning");
+  assertEquals((await states({ ...healthy, devices: () => [mirrored] })).memory, "warning");
 });
 
-Deno.test("another platform than x86-64 Linux is a problem", () => {
-  assertEquals(states({ ...healthy, platform: () => ({ arch: "aarch64", os: "linux" }) }).platform, "problem");
+Deno.test("another platform than x86-64 Linux is a problem", async () => {
+  assertEquals((await states({ ...healthy, platform: () => ({ arch: "aarch64", os: "linux" }) })).platform, "problem");
 });
 
-Deno.test("a defect in a probe is not taken for a lack of the machine", () => {
+Deno.test("a defect in a probe is not taken for a lack of the machine", async () => {
   const broken = () => {
     throw new TypeError("undefined is no function");
   };
-  assertThrows(() => diagnose({ ...healthy, spirvTools: broken }), TypeError);
+  await assertRejects(() => diagnose({ ...healthy, spirvTools: broken }), TypeError);
 });
 
 Deno.test("a device's rows name what decides", () => {
   const rows = Object.fromEntries(deviceRows(capabilities));
   assertEquals(rows["lanes per subgroup"], "32 (32 to 64)");
-  assertEquals(rows["f32 modes"], "keep denormals, round to nearest even");
-  assertEquals(rows["optional types"], "int8, float64");
+  assertEquals(rows["f32 modes"], "keep denormals, round to nearest even, keep signed zero, infinity, NaN");
+  assertEquals(rows["optional types"], "int8, int16, float16, float64");
   assertEquals(rows["largest allocation"], "1.5 GiB");
-  assertMatch(rows.workgroup, /1024 threads, 48 KiB/);
+  assertMatch(rows.workgroup, /1024 threads, 64 KiB/);
   assertEquals(rows["host memory"], "imported in place");
+});
+
+Deno.test("each thing that the chosen device lacks is a warning of its own that says what comes of it", async () => {
+  const poor: DeviceCapabilities = {
+    ...capabilities,
+    type: "software",
+    features: ["shaderInt64", "shaderInt8"],
+    floatControls: { f16: noModes, f32: noModes, f64: noModes },
+    subgroup: {
+      ...capabilities.subgroup,
+      operations: { ...capabilities.subgroup.operations, ballot: false, shuffle: false },
+    },
+    limits: { ...capabilities.limits, computeSharedMemory: 32768, workgroupInvocations: 128, hostImportAlignment: 0 },
+  };
+  const diagnosis = await diagnose({ ...healthy, devices: () => [{ ...device, capabilities: poor }] });
+  assert(diagnosis.ok);
+  const warnings = Object.fromEntries(
+    diagnosis.checks.filter((c) => c.state === "warning").map((c) => [c.name, c.text]),
+  );
+  assertEquals(Object.keys(warnings), [
+    "device speed",
+    "memory",
+    "LDS",
+    "workgroups",
+    "types",
+    "float modes",
+    "subgroups",
+  ]);
+  assertMatch(warnings.LDS, /32 KiB/);
+  assertMatch(warnings.types, /no int16, float16, float64/);
+  assertMatch(warnings.subgroups, /no subgroup ballot, shuffle/);
+});
+
+Deno.test("workers that do not run are a problem, no usable cache folder a warning with its fix", async () => {
+  const rejected = () => Promise.reject(new HostError("host.isolates", "a worker does not run: no answer."));
+  const diagnosis = await diagnose({ ...healthy, isolates: rejected, cacheFolder: () => undefined });
+  assertEquals(diagnosis.ok, false);
+  const texts = Object.fromEntries(diagnosis.checks.map((c) => [c.name, `${c.state}: ${c.text}`]));
+  assertEquals(texts.isolates, "problem: a worker does not run: no answer.");
+  assertMatch(texts.cache, /^warning: .*ANYAGC_CACHE_DIR=FOLDER/);
 });
