@@ -4,7 +4,7 @@
  * @module
  */
 import { ExitCode, hex, UsageError } from "../errors.ts";
-import type { Program } from "../guest/program.ts";
+import type { LoadedProgram } from "../guest/program.ts";
 import type { ShaderSource } from "../guest/shader_source.ts";
 import { type Target, TARGETS } from "../rdna/target.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
@@ -40,7 +40,13 @@ interface ListedShader {
 async function run(context: CommandContext) {
   const [file] = context.positionals, { out } = context;
   const wave = waveOption(context), raw = rawOption(context);
-  const result: { kind: string; submissions: unknown[]; shaders: ListedShader[] } = {
+  const result: {
+    kind: string;
+    records?: string[];
+    missing?: string[];
+    submissions: unknown[];
+    shaders: ListedShader[];
+  } = {
     kind: "shader",
     submissions: [],
     shaders: [],
@@ -73,10 +79,20 @@ async function run(context: CommandContext) {
     show(`${stage} shader ${name}`, { name, target, waveSize: shader.waveSize ?? wave ?? 64, code }, execBytes / 4);
   }
 
-  async function showProgram(program: Program) {
+  async function showProgram(program: LoadedProgram) {
     const { disassemble } = await import("../pm4/mod.ts");
     const { InitialMemory, namedPrograms, titleOf } = await import("./disasm/programs_in_stream.ts");
     const memory = new InitialMemory(program);
+    if (program.listing !== undefined) {
+      program.listing.forEach((line) => out.line(line));
+      out.line();
+      result.records = program.listing;
+    }
+    if (program.missing !== undefined) {
+      program.missing.forEach((what) => out.line(`not in the file, but needed for a run: ${what}`));
+      out.line();
+      result.missing = program.missing;
+    }
     for (const [index, { queue, label, words, address }] of program.submissions.entries()) {
       const lines = disassemble(words, { memory, address });
       out.line(

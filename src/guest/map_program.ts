@@ -1,7 +1,7 @@
 /** From a Program to guest memory, and from guest memory to a verdict. */
 import type { MemoryWindow } from "./memory/window.ts";
 import type { GuestMemory } from "./memory/guest_memory.ts";
-import type { Program } from "./program.ts";
+import type { Program, ProgramMemory } from "./program.ts";
 
 /** Maps every window of a program and fills in the contents. When one window is refused, those before it are unmapped again. */
 export function mapProgram(program: Program, memory: GuestMemory): MemoryWindow[] {
@@ -74,7 +74,11 @@ export function compareResults(program: Program, memory: GuestMemory): Differenc
 }
 
 /** The initial contents of a range, zero where the program says nothing. */
-export function initialBytes(program: Program, address: bigint, bytes: number): Uint8Array<ArrayBuffer> {
+export function initialBytes(
+  program: { readonly memory: readonly ProgramMemory[] },
+  address: bigint,
+  bytes: number,
+): Uint8Array<ArrayBuffer> {
   const result = new Uint8Array(bytes);
   for (const { base, contents } of program.memory) {
     for (const { offset, data } of contents) {

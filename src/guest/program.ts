@@ -36,6 +36,8 @@ export interface LoadedProgram extends Program {
   shaders: ProgramShader[];
   /** What a run needs and the file does not carry. With any, the program can be listed and disassembled, but a run of it is refused. */
   missing?: string[];
+  /** What the file holds beside the program, one line each, for people. */
+  listing?: string[];
   /** What a run gave, when the file says. */
   recorded?: RecordedResults;
 }

@@ -21,7 +21,8 @@ const MAX_U32 = 0xFFFF_FFFF;
 /** Largest code that is read, in bytes. */
 const MAX_CODE_BYTES = 64 << 20;
 
-const STAGES: Readonly<Record<string, ShaderStage>> = {
+/** Stages by the word that descriptions use. */
+export const CODE_STAGES: Readonly<Record<string, ShaderStage>> = {
   comp: "compute",
   vert: "vertex",
   frag: "pixel",
@@ -39,13 +40,15 @@ export function partnerOf(path: string): string | undefined {
   return path.endsWith(".rdna.bin") ? path.replace(/\.rdna\.bin$/, ".json") : undefined;
 }
 
-/** Reads a description and the code beside it. */
-export function loadCodeDescription(root: JsonNode): ShaderSource {
-  const file = partnerOf(root.file);
-  if (file === undefined || !isFile(file)) {
-    root.fail(`the code is missing: ${file ?? "a description's name must end in .json"}`, "file.missing-code");
-  }
-  const bytes = readInputFile(file);
+/** Code and where it lies. */
+export interface CodeFile {
+  file: string;
+  bytes: Uint8Array;
+}
+
+/** Reads a description and its code, which lies beside it unless it is given. */
+export function loadCodeDescription(root: JsonNode, code: CodeFile = codeBeside(root)): ShaderSource {
+  const { file, bytes } = code;
   const codeBytes = root.get("code_size").integer(4, MAX_CODE_BYTES),
     execBytes = root.get("exec_size").integer(4, codeBytes);
   if (bytes.length !== codeBytes) {
@@ -64,7 +67,7 @@ export function loadCodeDescription(root: JsonNode): ShaderSource {
     name: nameOf(root.file).replace(/\.json$/, ""),
     file,
     target: targetOf(root.get("family")),
-    stage: STAGES[stage.text()] ?? stage.fail(`unknown stage; known: ${Object.keys(STAGES).join(", ")}`),
+    stage: CODE_STAGES[stage.text()] ?? stage.fail(`unknown stage; known: ${Object.keys(CODE_STAGES).join(", ")}`),
     code: wordsOf(bytes),
     codeFileOffset: 0,
     execBytes,
@@ -79,6 +82,14 @@ export function loadCodeDescription(root: JsonNode): ShaderSource {
     ldsBytes: root.get("lds_bytes").integer(0, 65536),
     abi: kernel ? llvmAbi(root) : acoAbi(root),
   };
+}
+
+function codeBeside(root: JsonNode): CodeFile {
+  const file = partnerOf(root.file);
+  if (file === undefined || !isFile(file)) {
+    root.fail(`the code is missing: ${file ?? "a description's name must end in .json"}`, "file.missing-code");
+  }
+  return { file, bytes: readInputFile(file) };
 }
 
 function acoAbi(root: JsonNode): ShaderAbi {

@@ -2,11 +2,15 @@
 import { RefusedError, UsageError } from "../../errors.ts";
 import type { LoadedProgram } from "../program.ts";
 import type { ShaderSource } from "../shader_source.ts";
+import { isLoneShader, readAgcap } from "../agcap/read_agcap.ts";
+import { isZip } from "../zip/read_zip.ts";
 import { AGC_MAGIC } from "./agc_record.ts";
 import { isCodeDescription, loadCodeDescription, partnerOf } from "./code_json.ts";
 import { isFile, MalformedFileError, readInputFile } from "./file_format.ts";
 import { type GoldenOptions, isGolden, loadGolden } from "./golden.ts";
 import { parseJson } from "./json_parser.ts";
+import { OPENAGC_MAGIC } from "./openagc/capture_file.ts";
+import { loadOpenAgc } from "./openagc/load_openagc.ts";
 import { isProgramJson, loadProgramJson } from "./program_json.ts";
 import { loadSb } from "./sb.ts";
 
@@ -16,7 +20,8 @@ export type LoadedFile =
   | { kind: "shader"; shader: ShaderSource };
 
 /** Formats for error messages. */
-const KNOWN_FORMATS = "a program (anyagc.program/1 JSON), a golden capture (JSON), an AGC shader record (.sb), " +
+const KNOWN_FORMATS =
+  "a program (anyagc.program/1 JSON), a capture (.agcap), a golden capture (JSON), an OpenAGC capture (.oagc), an AGC shader record (.sb), " +
   "machine code with its description (NAME.rdna.bin with NAME.json)";
 
 /**
@@ -30,11 +35,10 @@ export function loadFile(path: string, options: { golden?: GoldenOptions } = {})
   if (bytes.length >= 4 && new DataView(bytes.buffer).getUint32(0, true) === AGC_MAGIC) {
     return { kind: "shader", shader: loadSb(path, bytes) };
   }
-  if (startsWith(bytes, "OAGCCAP\0")) {
-    throw new RefusedError("file.oagccap", "OpenAGC captures are not read", { file: path });
-  }
-  if (startsWith(bytes, "PK\x03\x04")) {
-    throw new RefusedError("file.agcap", "zip containers (.agcap) are not read by this loader", { file: path });
+  if (startsWith(bytes, OPENAGC_MAGIC)) return { kind: "program", program: loadOpenAgc(path, bytes) };
+  if (isZip(bytes)) {
+    const program = readAgcap(path, bytes);
+    return isLoneShader(program) ? { kind: "shader", shader: program.shaders[0].source } : { kind: "program", program };
   }
   if (startsWith(bytes, "\x7FELF")) throw new RefusedError("file.elf", "ELF files are not read", { file: path });
   if (first === 0x7B) return loadJson(path, bytes, options);

@@ -30,8 +30,8 @@ Deno.test("what cannot be read gives a typed error with an exit code and a reaso
       ExitCode.Usage,
       "only anyagc.program/1 is known",
     ],
-    ["capture", "OAGCCAP\0rest", RefusedError, ExitCode.Guest, "OpenAGC captures are not read"],
-    ["zip", "PK\x03\x04rest", RefusedError, ExitCode.Guest, ".agcap"],
+    ["capture", "OAGCCAP\0rest", MalformedFileError, ExitCode.Usage, "the header has 32 bytes, the file 12"],
+    ["zip", "PK\x03\x04rest", MalformedFileError, ExitCode.Usage, "the file is cut short"],
     ["elf", "\x7FELFrest", RefusedError, ExitCode.Guest, "ELF files are not read"],
   ];
   withFiles({}, (folder) => {
