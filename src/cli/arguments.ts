@@ -49,7 +49,7 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
     if (value !== undefined && value !== false) values[option.name] = value;
   }
   const positionals = parsed._.map(String);
-  if (positionals.length > command.arguments.length) {
+  if (positionals.length > command.arguments.length && !command.arguments.at(-1)?.repeated) {
     const extra = positionals[command.arguments.length];
     throw new UsageError("cli.extra-argument", `${command.name} takes ${countOf(command)}, "${extra}" is one too many`);
   }

@@ -25,6 +25,8 @@ export interface CommandArgument {
   readonly summary: string;
   /** May be left out. */
   readonly optional?: boolean;
+  /** May be given several times; only the last argument can be. */
+  readonly repeated?: boolean;
 }
 
 /** What a command gets. */

@@ -45,7 +45,10 @@ export function generalHelp(commands: readonly Command[]): string[] {
 export function commandHelp(command: Command): string[] {
   const options = [...command.options, ...COMMON_OPTIONS];
   const shape = [
-    ...command.arguments.map((a) => (a.optional ? `[${a.name}]` : a.name)),
+    ...command.arguments.map(({ name, optional, repeated }) => {
+      const shown = repeated ? `${name}...` : name;
+      return optional ? `[${shown}]` : shown;
+    }),
     ...options.map((o) => `[${longForm(o)}]`),
   ];
   return [
