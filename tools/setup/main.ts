@@ -6,6 +6,7 @@
  */
 import { parseArgs } from "@std/cli";
 import { AnyAgcError, ExitCode } from "../../src/errors.ts";
+import { fetchEsbuild, findEsbuild } from "../build/esbuild.ts";
 import { buildSpirvTools } from "../spirv_tools/build.ts";
 import { installPackages, thisMachine } from "./apt.ts";
 import { missingPackages, type Need } from "./packages.ts";
@@ -48,7 +49,7 @@ export async function setup(args: readonly string[], say: (line: string) => void
     }
   }
 
-  let built: boolean;
+  let built: boolean, fetched = false;
   try {
     const before = performance.now();
     built = await buildSpirvTools();
@@ -58,7 +59,18 @@ export async function setup(args: readonly string[], say: (line: string) => void
     say(`setup: ${error.message}`);
     return error.exitCode;
   }
-  const changed = missing.length > 0 || built;
+  if (options.tests && findEsbuild() === undefined) {
+    try {
+      await fetchEsbuild();
+      fetched = true;
+      say("setup: fetched the bundler (esbuild)");
+    } catch (error) {
+      if (!(error instanceof AnyAgcError)) throw error;
+      // Only the tests of the executable need it, and they say so.
+      say(`setup: the bundler cannot be fetched, so the executable's tests will be ignored: ${error.message}`);
+    }
+  }
+  const changed = missing.length > 0 || built || fetched;
   say(changed ? `setup: done (${seconds(started)})` : `setup: everything is there (${seconds(started)})`);
   return ExitCode.Done;
 }
