@@ -2,8 +2,12 @@ import type { RecompilerDevice } from "../recompiler/request.ts";
 import type { DeviceCapabilities } from "./capabilities.ts";
 import type { FloatBehaviour } from "./probe/float_probe.ts";
 
-/** What the recompiler must know of a device, from its capabilities and the float probe. */
-export function recompilerDevice(capabilities: DeviceCapabilities, behaviour: FloatBehaviour): RecompilerDevice {
+/** What the recompiler must know of a device, from its capabilities, the float probe, and the loop probe (`endsLoops`). */
+export function recompilerDevice(
+  capabilities: DeviceCapabilities,
+  behaviour: FloatBehaviour,
+  endsLoops = false,
+): RecompilerDevice {
   const { floatControls: { f16, f32, f64 }, features } = capabilities;
   return {
     subgroupSize: capabilities.subgroup.size,
@@ -26,5 +30,6 @@ export function recompilerDevice(capabilities: DeviceCapabilities, behaviour: Fl
     storage16: features.includes("storageBuffer16BitAccess"),
     bufferInt64Atomics: features.includes("shaderBufferInt64Atomics"),
     sharedInt64Atomics: features.includes("shaderSharedInt64Atomics"),
+    endsLoops,
   };
 }

@@ -75,4 +75,6 @@ export const FaultReason = {
    * looks at (`RecompileRequest.windows`). A refusal, and not the guest's fault.
    */
   Elsewhere: 5,
+  /** No access: the device may have ended a loop that had not ended (spirv/loop_limit.ts). A refusal, and not the guest's fault. */
+  LoopLimit: 6,
 } as const;

@@ -28,6 +28,11 @@ export function accessInfo(bytes: number, access: number, alignment: number, pc:
   return (bytes | (access << 5) | ((alignment - 1) << 7) | ((pc >>> 2) << 10)) >>> 0;
 }
 
+/** The word that stands for loops that the device may have ended, with the pc of one of them: an access of no bytes. */
+export function loopLimitInfo(pc: number): number {
+  return accessInfo(0, 0, 8, pc);
+}
+
 /** Largest pc that {@linkcode accessInfo} can hold. */
 export const MAX_ACCESS_PC = (1 << 24) - 4;
 
@@ -44,6 +49,7 @@ export function readFaultRecord(view: DataView, at = 0): Fault | null {
   const address = view.getBigUint64(record + FaultRecord.Address, true);
   const bytes = info & 31, access = (info >>> 5) & 3, unaligned = address & BigInt((info >>> 7) & 7);
   const fault = { address, bytes, access, pc: (info >>> 10) * 4 };
+  if (bytes === 0) return { ...fault, reason: FaultReason.LoopLimit };
   return { ...fault, reason: access === 0 ? FaultReason.Unaligned : reasonOf(view, at, fault, unaligned !== 0n) };
 }
 

@@ -43,6 +43,8 @@ export interface RecompilerDevice {
   bufferInt64Atomics: boolean;
   /** Int64 atomics on workgroup memory. */
   sharedInt64Atomics: boolean;
+  /** The device ends loops after some ten thousand rounds without saying so (probed; absent: it does not). */
+  endsLoops?: boolean;
 }
 
 /** A compute program to recompile. Everything here decides the output, and so is part of the key. */

@@ -9,13 +9,14 @@ const folder = new URL("../../src/gpu/probe/", import.meta.url);
 
 /** A probe: name of its source, and what the generated file exports. */
 export interface ProbeSource {
-  readonly name: "float_probe" | "wide_probe";
+  readonly name: "float_probe" | "loop_probe" | "wide_probe";
   readonly constant: string;
 }
 
 /** All probes. */
 export const PROBES: readonly ProbeSource[] = [
   { name: "float_probe", constant: "floatProbeModule" },
+  { name: "loop_probe", constant: "loopProbeModule" },
   { name: "wide_probe", constant: "wideProbeModule" },
 ];
 

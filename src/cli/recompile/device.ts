@@ -6,6 +6,7 @@
 import { HostError } from "../../errors.ts";
 import { GpuDevice } from "../../gpu/device.ts";
 import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
+import { probeEndsLoops } from "../../gpu/probe/loop_probe.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 
@@ -50,7 +51,10 @@ export function deviceFor(name: string | undefined): NamedDevice {
     throw error;
   }
   try {
-    return { name: gpu.capabilities.name, device: recompilerDevice(gpu.capabilities, probeFloatBehaviour(gpu)) };
+    return {
+      name: gpu.capabilities.name,
+      device: recompilerDevice(gpu.capabilities, probeFloatBehaviour(gpu), probeEndsLoops(gpu)),
+    };
   } finally {
     gpu.destroy();
   }

@@ -6,7 +6,7 @@ import type { GpuDevice } from "../../gpu/device.ts";
 
 /** A failing access that a program recorded. */
 export interface RecordedFault {
-  reason: "unmapped" | "permission" | "overflow" | "unaligned" | "elsewhere";
+  reason: "unmapped" | "permission" | "overflow" | "unaligned" | "elsewhere" | "loop-limit";
   /** Guest address. */
   address: bigint;
   bytes: number;
@@ -20,6 +20,7 @@ const REASONS = new Map<number, RecordedFault["reason"]>([
   [FaultReason.Overflow, "overflow"],
   [FaultReason.Unaligned, "unaligned"],
   [FaultReason.Elsewhere, "elsewhere"],
+  [FaultReason.LoopLimit, "loop-limit"],
 ]);
 
 /** Blocks start at multiples of this many bytes: the zero and sink areas are cache lines of their own. */

@@ -35,6 +35,16 @@ export function faultError(program: LoadedProgram, fault: RecordedFault, place: 
   const { address, bytes, reason, pc } = fault;
   const where = { ...place, guestAddress: address, pc };
   const what = `the program at ${hex(program.address)} accessed ${bytes} bytes at ${hex(address)}`;
+  if (reason === "loop-limit") {
+    return new RefusedError(
+      "driver.loop-limit",
+      `the loops of the program at ${
+        hex(program.address)
+      } take more rounds than this device executes (llvmpipe: 65,535 in all): ` +
+        "results may be wrong. Other devices and the interpreter have no such limit: --device software",
+      { ...place, pc },
+    );
+  }
   if (reason === "elsewhere") {
     return new RefusedError(
       "driver.window-crossing",

@@ -5,6 +5,7 @@ import type { GpuDevice } from "../../gpu/device.ts";
 import type { BackingKind } from "../../gpu/guest_backing.ts";
 import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines.ts";
 import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
+import { probeEndsLoops } from "../../gpu/probe/loop_probe.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { Target } from "../../rdna/target.ts";
 import { Push } from "../../recompiler/abi.ts";
@@ -83,7 +84,7 @@ export class VulkanExecutor implements ComputeExecutor {
   constructor(device: GpuDevice, options: VulkanExecutorOptions) {
     this.name = device.capabilities.name;
     this.#device = device;
-    this.recompilerDevice = recompilerDevice(device.capabilities, probeFloatBehaviour(device));
+    this.recompilerDevice = recompilerDevice(device.capabilities, probeFloatBehaviour(device), probeEndsLoops(device));
     this.#layout = createPipelineLayout(device);
     this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, timeout: options.timeout });
     this.#windows = new DeviceWindows(device, options.backing ?? "automatic");

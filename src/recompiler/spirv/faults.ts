@@ -96,7 +96,7 @@ export class Faults {
 }
 
 /** Id of `recordFault(address: U64, info: U32)`: writes the fault record unless a fault is there already. */
-function recordFault(functions: RuntimeFunctions): number {
+export function recordFault(functions: RuntimeFunctions): number {
   return functions.get("recordFault", T.Void, [T.U64, T.U32], (body) => {
     const { module } = body;
     const [address, info] = body.parameters;

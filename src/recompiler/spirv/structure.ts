@@ -2,6 +2,7 @@ import type { Ir } from "../ir/ir.ts";
 import { Op, OPS } from "../ir/ops.ts";
 import { Code } from "./codes.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
+import { checkRounds, mustCheckRounds } from "./loop_limit.ts";
 import type { T } from "./module.ts";
 
 /**
@@ -46,6 +47,10 @@ export class StructureState {
   edges: readonly number[] = [];
   /** Operations up to this one have been emitted with an earlier one. */
   done = 0;
+  /** Whether the outermost loops are looked at behind them (loop_limit.ts); undefined before the first one. */
+  checksRounds: boolean | undefined;
+  /** The last operation of the outermost loop that has just ended, its phis included. */
+  loopEnds = 0;
 }
 
 function startIf(e: Emitter, i: number): void {
@@ -217,6 +222,18 @@ function endLoop(e: Emitter, i: number): void {
   body.label(frame.merge);
   structure.unreachable = frame.breaks.length === 0;
   structure.edges = frame.breaks;
+  if (structure.loops.length !== 0 || structure.unreachable) return;
+  structure.checksRounds ??= mustCheckRounds(e);
+  if (!structure.checksRounds) return;
+  // Phis come first.
+  structure.loopEnds = i;
+  for (let phi = following(ir, i); ir.op[phi] === Op.BreakPhi; phi = following(ir, phi)) structure.loopEnds = phi;
+  if (structure.loopEnds === i) checkRounds(e, ir.pc[i]);
+}
+
+function breakPhi(e: Emitter, i: number): void {
+  edgePhi(e, i);
+  if (i === e.structure.loopEnds) checkRounds(e, e.ir.pc[i]);
 }
 
 /** ContPhi and BreakPhi: one value per edge. One value for all edges needs no phi. */
@@ -270,6 +287,6 @@ export const STRUCTURE: HandlerTable = {
   LoopCont: loopCont,
   ContPhi: edgePhi,
   EndLoop: endLoop,
-  BreakPhi: edgePhi,
+  BreakPhi: breakPhi,
   End: end,
 };
