@@ -3,11 +3,14 @@
  *
  * @module
  */
+import { CAPTURE } from "./capture.ts";
 import type { Command } from "./command.ts";
+import { CONVERT } from "./convert.ts";
 import { DISASM } from "./disasm.ts";
 import { DOCTOR } from "./doctor.ts";
 import { RECOMPILE } from "./recompile.ts";
+import { REPLAY } from "./replay.ts";
 import { RUN } from "./run.ts";
 
 /** All commands, in the order of the help. Back ends are imported by a command's `run`, so that help costs nothing. */
-export const COMMANDS: readonly Command[] = [RUN, DISASM, RECOMPILE, DOCTOR];
+export const COMMANDS: readonly Command[] = [RUN, CAPTURE, REPLAY, CONVERT, DISASM, RECOMPILE, DOCTOR];

@@ -15,6 +15,17 @@ export async function readInput(path: string): Promise<Uint8Array<ArrayBuffer>> 
   }
 }
 
+/** Reads the first bytes of a file that the user named, up to `bytes` of them. @throws UsageError with the cause in words */
+export async function readHead(path: string, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    using file = await Deno.open(path);
+    const head = new Uint8Array(bytes);
+    return head.slice(0, await file.read(head) ?? 0);
+  } catch (error) {
+    throw new UsageError("cli.unreadable-file", `cannot read ${path}: ${cause(error)}`, { file: path });
+  }
+}
+
 /**
  * Writes a file that the user named: under its name there is all of it, or what was there before. Things that are no regular files (a pipe, a terminal) are
  * written to directly.

@@ -1,0 +1,76 @@
+/**
+ * `anyagc capture`: a run, recorded.
+ *
+ * @module
+ */
+import { ExitCode } from "../errors.ts";
+import type { RecordedResults } from "../guest/recorded_results.ts";
+import { type Command, type CommandContext, optionText } from "./command.ts";
+import { outputOption } from "./capture/save.ts";
+
+/** The command. */
+export const CAPTURE: Command = {
+  name: "capture",
+  summary: "run a guest program and record it with its results",
+  details: [
+    "The capture (docs/agcap.md) holds all that the run started from, and what it gave: labels, and all memory that changed. anyagc replay runs it " +
+    "again and compares; anyagc run runs it.",
+    "A run that fails, or gives other results than the program expects, is recorded too; the exit code is then 1, as with anyagc run.",
+  ],
+  arguments: [{ name: "PROGRAM", summary: "a program file or a capture" }],
+  options: [
+    { name: "output", short: "o", value: "FILE", summary: "the capture to write (.agcap); an older one is replaced" },
+    {
+      name: "device",
+      value: "NAME",
+      summary: "device to use: a part of its name, or software: the interpreter (default: ANYPS5_GPU)",
+    },
+  ],
+  example: "anyagc capture shaders/julia/program.json -o julia.agcap",
+  run,
+};
+
+async function run(context: CommandContext) {
+  const { out } = context, [file] = context.positionals, output = outputOption(context, "capture");
+  const { loadRunnable } = await import("../guest/load_program.ts");
+  const program = loadRunnable(file);
+  const { openWrappableDevice } = await import("../driver/device.ts");
+  const { recordResults } = await import("../driver/results/record.ts");
+  const { saveCapture } = await import("./capture/save.ts");
+  using device = openWrappableDevice({ name: optionText(context, "device") });
+  const run = await out.during(`running ${program.name} on ${device.name}`, () => device.run(program));
+  let recorded: RecordedResults;
+  try {
+    recorded = recordResults(program, run, device.description);
+  } finally {
+    run.close();
+  }
+  const bytes = await saveCapture(output, { ...program, recorded });
+  const changed = recorded.memory.reduce((sum, { data }) => sum + data.length, 0);
+  const { outcome, error, labels, memory, dispatches } = recorded;
+  out.line(program.name);
+  out.table([
+    ["device", device.name],
+    ["run", `${outcome}, ${dispatches} ${dispatches === 1 ? "dispatch" : "dispatches"}`],
+    ["recorded", `${labels.length} labels, ${changed} bytes of memory in ${memory.length} ranges`],
+    ["capture", `${output}, ${bytes} bytes`],
+  ], "  ");
+  if (error !== undefined && !out.json) out.sink.err(`anyagc: ${error.message.replaceAll("\n", "\n  ")}`);
+  return {
+    exitCode: outcome === "passed" ? ExitCode.Done : ExitCode.Guest,
+    data: {
+      schema: "anyagc.capture/1",
+      file,
+      output,
+      bytes,
+      program: { name: program.name, target: program.target },
+      device: recorded.device,
+      outcome,
+      ...(error === undefined ? {} : { error }),
+      dispatches,
+      labels,
+      changedBytes: changed,
+      volatile: recorded.volatile,
+    },
+  };
+}

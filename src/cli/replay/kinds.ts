@@ -1,0 +1,5 @@
+import type { ReplayKind } from "./kind.ts";
+import { PROGRAM_KIND } from "./program.ts";
+
+/** All kinds; the first that accepts a file replays it. The last accepts everything, and its loaders say what they do not know. */
+export const REPLAY_KINDS: readonly ReplayKind[] = [PROGRAM_KIND];

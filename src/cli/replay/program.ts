@@ -1,0 +1,84 @@
+import { hex, UsageError } from "../../errors.ts";
+import type { ResultDifference } from "../../driver/results/compare.ts";
+import type { ProgramRun } from "../../driver/device.ts";
+import type { LoadedProgram } from "../../guest/program.ts";
+import type { ReplayContext, ReplayKind, ReplayOutcome } from "./kind.ts";
+
+/** Guest programs and captures of every format: compared with recorded results, or with the bytes that the program expects. */
+export const PROGRAM_KIND: ReplayKind = { name: "program", accepts: () => true, replay };
+
+async function replay(file: string, { out, device: open }: ReplayContext): Promise<ReplayOutcome> {
+  const { loadRunnable } = await import("../../guest/load_program.ts");
+  const program = loadRunnable(file), { recorded } = program;
+  if (recorded === undefined && program.expectations.length + program.untouched.length === 0) {
+    throw new UsageError(
+      "replay.nothing-recorded",
+      `${file} says nothing of its results; anyagc capture ${file} -o FILE.agcap records them`,
+      { file },
+    );
+  }
+  const { compareRecorded } = await import("../../driver/results/compare.ts");
+  const device = await open();
+  const run = await out.during(`replaying ${program.name} on ${device.name}`, () => device.run(program));
+  try {
+    const { result } = run;
+    const differences = recorded === undefined ? expected(run) : compareRecorded(program, run, recorded);
+    const { name, type, apiVersion, driver } = device.description;
+    return {
+      equal: differences.length === 0,
+      summary: differences.length === 0 ? compared(program, run) : `${differences.length} differences`,
+      lines: [
+        ...differences.map(describe),
+        ...(differences.length > 0 && result.error !== undefined ? [result.error.message] : []),
+      ],
+      data: {
+        device: { name, type, apiVersion, driver },
+        ...(recorded === undefined ? {} : { recorded: { device: recorded.device, outcome: recorded.outcome } }),
+        compared: {
+          labels: recorded?.labels.length ?? 0,
+          bytes: recorded === undefined ? 0 : comparedBytes(program),
+          expectations: recorded === undefined ? result.compared : 0,
+        },
+        differences,
+        ...(result.error === undefined ? {} : { error: result.error.toData() }),
+        timings: result.timings,
+      },
+    };
+  } finally {
+    run.close();
+  }
+}
+
+/** Differences from what the program itself expects. */
+function expected({ result }: ProgramRun): ResultDifference[] {
+  if (result.error !== undefined) {
+    return [{ kind: "error", what: "error", expected: "passed", actual: result.error.code }];
+  }
+  return result.differences.map(({ address, expected, actual, count, reason }) => ({
+    kind: "memory",
+    what: reason,
+    address,
+    expected: expected.toString(16).padStart(2, "0"),
+    actual: actual.toString(16).padStart(2, "0"),
+    bytes: count,
+  }));
+}
+
+function describe({ what, address, expected, actual, bytes }: ResultDifference): string {
+  const place = address === undefined ? "" : ` at ${hex(address)}`;
+  const count = bytes === undefined ? "" : `; ${bytes} ${bytes === 1 ? "byte differs" : "bytes differ"}`;
+  return `${what}${place}: ${actual}, recorded ${expected}${count}`;
+}
+
+function compared(program: LoadedProgram, { result }: ProgramRun): string {
+  const { recorded } = program;
+  if (recorded === undefined) return `${result.compared} ranges as expected`;
+  if (recorded.outcome === "failed") return `fails as recorded: ${recorded.error!.code}`;
+  return `${recorded.labels.length} labels and ${comparedBytes(program)} bytes of memory as recorded`;
+}
+
+function comparedBytes({ memory, recorded }: LoadedProgram): number {
+  if (recorded?.outcome === "failed") return 0;
+  return memory.reduce((sum, { bytes }) => sum + bytes, 0) -
+    (recorded?.volatile.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0);
+}
