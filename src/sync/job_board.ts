@@ -1,0 +1,563 @@
+/**
+ * The job board: work that any isolate may do, and who does it.
+ *
+ * - A job is queued, then claimed by exactly one isolate, then done, failed or cancelled. It is claimed by a worker of its pool
+ *   ({@linkcode JobBoard.take}) or by whoever needs it now ({@linkcode JobBoard.claim}), from any state of queueing.
+ * - Workers take the most urgent job first and the oldest of those. A job's priority rises when somebody names it.
+ * - **Budgeted** jobs (driver compiles ahead of use) are admitted to the {@linkcode CompileBudget} as part of taking them, under the same
+ *   lock: one that does not fit stays queued and claimable, and the worker goes on to other jobs or to sleep; nobody blocks on the budget.
+ *   Who claims a job because it is needed takes no hold and asks nobody.
+ * - At most half of a pool's workers (at least one) run budgeted jobs, so the others are there for plain ones.
+ * - Waiters get the value or the original error. A dead isolate's jobs are queued again, or fail after the second death; its holds, shares
+ *   and pins are given back once.
+ *
+ * Nothing here runs for a draw or dispatch whose pipeline is there: the `KeyedTable` answers that without the board.
+ *
+ * @module
+ */
+import type { Arena } from "./arena.ts";
+import { type BudgetStats, CompileBudget, DEFAULT_COMPILE_KIB, MAX_REQUEST_BYTES } from "./compile_budget.ts";
+import { encodeError } from "./error_data.ts";
+import type { FutexMutex } from "./futex_mutex.ts";
+import type { Isolate, Recoverable } from "./isolates.ts";
+import { checkJobs } from "./job_check.ts";
+import { JobCore } from "./job_core.ts";
+import { H, J, JobFlag, JobRecords, JobState, N, P, PRIORITIES, STATE_MASK } from "./job_records.ts";
+import type { ClaimedJob, JobBoardOptions, JobSpec, Outcome } from "./job_types.ts";
+import { JobWaits } from "./job_waits.ts";
+import { step } from "./steps.ts";
+import { SyncError } from "./sync_error.ts";
+import { RECHECK_MS, waitForWork, waitForWorkAsync } from "./waits.ts";
+
+/** A mask of pools is one number. */
+const MAX_POOLS = 30;
+const MAGIC = 0x4a4f4231;
+/** A worker that has nothing to take looks again after this time, should the isolate that was to wake it have died. */
+const WORKER_RECHECK_MS = 1000;
+
+/** The shared part, for postMessage; the arena has its own. */
+export interface JobBoardHandle {
+  /** Memory of the board. */
+  readonly board: SharedArrayBuffer;
+}
+
+/** See the module. */
+export class JobBoard implements Recoverable {
+  /** Name for reports. */
+  readonly name = "job board";
+  /** What another isolate needs to attach. */
+  readonly handle: JobBoardHandle;
+  readonly #self: Isolate;
+  readonly #core: JobCore;
+  readonly #waits: JobWaits;
+  readonly #recheckMs: number;
+  /** Places of the pins of jobs that this isolate keeps. */
+  readonly #kept = new Map<number, number>();
+
+  private constructor(self: Isolate, arena: Arena, handle: JobBoardHandle, recheckMs: number) {
+    this.#self = self;
+    this.handle = handle;
+    this.#recheckMs = recheckMs;
+    this.#core = new JobCore(self, arena, handle.board, recheckMs);
+    this.#waits = new JobWaits(this.#core, recheckMs, (token) => this.recover(token));
+    self.registry.attachStructure(this);
+  }
+
+  /**
+   * Makes a board; to be called by the supervisor.
+   *
+   * @param arena where errors are kept
+   */
+  static create(self: Isolate, arena: Arena, options: JobBoardOptions, recheckMs = RECHECK_MS): JobBoard {
+    const jobs = options.jobs ?? 4096;
+    if (!(jobs >= 1 && jobs <= 65535)) throw new SyncError("sync.capacity", `${jobs} jobs: 1 to 65535`);
+    const pools = options.pools.length;
+    if (!(pools >= 1 && pools <= MAX_POOLS)) throw new SyncError("sync.capacity", `${pools} pools: 1 to ${MAX_POOLS}`);
+    const size = { jobs, pools, places: options.pins ?? 256 };
+    const board = new SharedArrayBuffer(JobRecords.bytes(size, self.registry.slots));
+    const records = new JobRecords(board, size);
+    records.words[H.Magic] = MAGIC;
+    records.words[H.Jobs] = jobs;
+    records.words[H.Pools] = size.pools;
+    records.words[H.Places] = size.places;
+    for (let pool = 0; pool < size.pools; pool++) {
+      records.words[records.poolAt(pool) + P.Workers] = options.pools[pool].workers;
+      records.words[records.poolAt(pool) + P.Share] = Math.max(1, Math.floor(options.pools[pool].workers / 2));
+    }
+    for (let job = jobs - 1; job >= 0; job--) {
+      records.words[records.at(job) + J.Next] = records.words[H.FreeFirst];
+      records.words[H.FreeFirst] = job + 1;
+    }
+    new CompileBudget(board, records.budgetAt, jobs).setUp(options.limitBytes ?? DEFAULT_COMPILE_KIB * 1024);
+    return new JobBoard(self, arena, { board }, recheckMs);
+  }
+
+  /** The same board in another isolate. */
+  static attach(self: Isolate, arena: Arena, handle: JobBoardHandle, recheckMs = RECHECK_MS): JobBoard {
+    if (new Int32Array(handle.board)[H.Magic] !== MAGIC) throw new SyncError("sync.handle", "this is no job board");
+    return new JobBoard(self, arena, handle, recheckMs);
+  }
+
+  /**
+   * Queues a job.
+   *
+   * @returns its ticket, positive and below 2^53
+   * @throws SyncError `sync.board-full`, `sync.board-closed`, `sync.job`
+   */
+  submit(spec: JobSpec): number {
+    const priority = spec.priority ?? 4;
+    if (!(Number.isInteger(priority) && priority >= 0 && priority < PRIORITIES)) this.#refuse(`priority ${priority}`);
+    if (!(Number.isInteger(spec.pool) && spec.pool >= 0 && spec.pool < this.#core.records.pools)) {
+      this.#refuse(`pool ${spec.pool}`);
+    }
+    if (spec.bytes !== undefined) this.#checkBytes(spec.bytes);
+    const { pool, bytes, kind, payload } = spec;
+    if (spec.keep) this.#core.pins.assertRoom();
+    const job = this.#core.insert({ pool, priority, bytes, kind, payload, deaths: spec.deaths ?? 2, flags: 0 });
+    const ticket = this.#core.records.ticket(job);
+    if (spec.keep) this.#kept.set(ticket, this.#core.pin(job));
+    this.#core.mutex.unlock();
+    this.#core.ring(spec.pool, 1);
+    return ticket;
+  }
+
+  /** Takes the first job of a pool that a worker may start now, without waiting. */
+  tryTake(pool: number): ClaimedJob | undefined {
+    this.#core.mutex.lock();
+    const job = this.#core.pick(pool);
+    if (job === -1) {
+      this.#core.mutex.unlock();
+      return undefined;
+    }
+    const claimed = this.#core.claimed(job);
+    // Whoever wakes first passes it on: what a sleeper was woken for may be gone, and more may be there than sleepers were woken.
+    const more = this.#core.hasStartable(pool);
+    this.#core.mutex.unlock();
+    if (more) this.#core.ring(pool, 1);
+    return claimed;
+  }
+
+  /**
+   * Takes the first job of a pool that a worker may start; sleeps while there is none.
+   *
+   * @returns the job, `"stopped"` when the board is stopped and nothing is left to take, or `"timed-out"`
+   */
+  take(pool: number, timeoutMs = Infinity): ClaimedJob | "stopped" | "timed-out" {
+    const words = this.#core.words;
+    const at = this.#core.records.poolAt(pool);
+    const end = performance.now() + timeoutMs;
+    for (;;) {
+      const bell = Atomics.load(words, at + P.Bell);
+      const job = this.tryTake(pool);
+      if (job !== undefined) return job;
+      if (Atomics.load(words, H.Stopped) !== 0 && Atomics.load(words, at + P.Queued) === 0) return "stopped";
+      const rest = end - performance.now();
+      if (rest <= 0) return "timed-out";
+      Atomics.add(words, at + P.Sleepers, 1);
+      step("board.sleep");
+      waitForWork(words, at + P.Bell, bell, Math.min(rest, WORKER_RECHECK_MS), `a job of pool ${pool}`);
+      Atomics.sub(words, at + P.Sleepers, 1);
+    }
+  }
+
+  /**
+   * Claims one queued job for this isolate, which needs it now. It needs no admission, whatever the budget and the pools are doing.
+   *
+   * @returns undefined if somebody runs it, or has run it
+   */
+  claim(ticket: number): ClaimedJob | undefined {
+    const job = this.#job(ticket);
+    this.#core.mutex.lock();
+    if (
+      this.#core.records.ticket(job) !== ticket || this.#core.records.state(job) !== JobState.Queued ||
+      this.#core.flag(job, JobFlag.Bare)
+    ) {
+      this.#core.mutex.unlock();
+      return undefined;
+    }
+    this.#core.dequeue(job);
+    this.#core.leaveLine(job);
+    this.#core.words[H.ClaimedByNeed]++;
+    this.#core.start(job);
+    const claimed = this.#core.claimed(job);
+    this.#core.unlockAndWake(this.#core.words[this.#core.records.at(job) + J.Pool]);
+    return claimed;
+  }
+
+  /**
+   * Puts a job that this isolate has claimed back, as a budgeted one: it was tried without the driver's compiler, and needs it.
+   *
+   * @throws SyncError `sync.not-owner`
+   */
+  requeue(ticket: number, bytes: number): void {
+    this.#checkBytes(bytes);
+    const job = this.#mine(ticket);
+    step("board.requeue");
+    this.#core.stop(job);
+    const at = this.#core.records.at(job);
+    this.#core.words[at + J.Owner] = 0;
+    this.#core.words[at + J.Flags] |= JobFlag.Budgeted;
+    this.#core.records.numbers[this.#core.records.numberAt(job) + N.Bytes] = bytes;
+    this.#core.records.setState(job, JobState.Queued);
+    this.#core.enqueue(job);
+    Atomics.notify(this.#core.words, at + J.State);
+    const pool = this.#core.words[at + J.Pool];
+    this.#core.unlockAndWake(pool);
+    this.#core.ring(pool, 1);
+  }
+
+  /**
+   * Ends a job that this isolate has claimed; waiters get the value.
+   *
+   * @param value 64 bits
+   * @throws SyncError `sync.not-owner`
+   */
+  finish(ticket: number, value = 0n): void {
+    const job = this.#mine(ticket);
+    const at = this.#core.records.at(job);
+    this.#core.words[at + J.ValueLow] = Number(value & 0xffffffffn) | 0;
+    this.#core.words[at + J.ValueHigh] = Number((value >> 32n) & 0xffffffffn) | 0;
+    this.#core.end(job, JobState.Done, H.Done);
+  }
+
+  /**
+   * Ends a job that this isolate has claimed with an error; every waiter gets it, rebuilt field by field.
+   *
+   * @throws SyncError `sync.not-owner`
+   */
+  fail(ticket: number, error: unknown): void {
+    const reference = this.#core.arena.append(encodeError(error));
+    const job = this.#mine(ticket);
+    this.#core.records.numbers[this.#core.records.numberAt(job) + N.Error] = reference;
+    this.#core.arena.share(reference);
+    this.#core.end(job, JobState.Failed, H.Failed);
+  }
+
+  /**
+   * Waits until a job ends. To be used with {@linkcode claim} before: {@linkcode help} does both.
+   *
+   * @throws SyncError `sync.wait-with-lock`
+   */
+  wait(ticket: number, timeoutMs = Infinity): Outcome {
+    return this.#waits.wait(this.#job(ticket), ticket, timeoutMs);
+  }
+
+  /** {@linkcode wait} without blocking the event loop: for the main isolate. */
+  waitAsync(ticket: number, timeoutMs = Infinity): Promise<Outcome> {
+    return this.#waits.waitAsync(this.#job(ticket), ticket, timeoutMs);
+  }
+
+  /**
+   * What a draw or dispatch does that needs a job's work: runs it here if nobody has claimed it, else waits for that one run. If the
+   * isolate that ran it dies, the job is claimable again, and is run here.
+   *
+   * @param run does the work and gives the value; what it throws is the job's error, and is thrown here too
+   */
+  help(ticket: number, run: (job: ClaimedJob) => bigint): Outcome {
+    for (;;) {
+      const claimed = this.claim(ticket);
+      if (claimed !== undefined) {
+        let value: bigint;
+        try {
+          value = run(claimed);
+        } catch (error) {
+          this.fail(ticket, error);
+          return { state: "failed", error };
+        }
+        this.finish(ticket, value);
+        return { state: "done", value };
+      }
+      const outcome = this.wait(ticket, this.#recheckMs);
+      if (outcome.state !== "timed-out") return outcome;
+    }
+  }
+
+  /** Makes a queued job at least this urgent. */
+  raise(ticket: number, priority: number): boolean {
+    if (!(Number.isInteger(priority) && priority >= 0 && priority < PRIORITIES)) this.#refuse(`priority ${priority}`);
+    const job = this.#job(ticket);
+    const at = this.#core.records.at(job);
+    this.#core.mutex.lock();
+    const raised = this.#core.records.ticket(job) === ticket && this.#core.records.state(job) === JobState.Queued &&
+      !this.#core.flag(job, JobFlag.Bare) && this.#core.words[at + J.Priority] > priority;
+    if (raised) {
+      this.#core.records.unlink(job);
+      this.#core.words[at + J.Priority] = priority;
+      this.#core.records.link(job);
+    }
+    this.#core.mutex.unlock();
+    return raised;
+  }
+
+  /**
+   * Cancels a job: a queued one at once; one that runs is only told ({@linkcode isCancelAsked}).
+   *
+   * @returns true if it will not run
+   */
+  cancel(ticket: number): boolean {
+    const job = this.#job(ticket);
+    this.#core.mutex.lock();
+    const same = this.#core.records.ticket(job) === ticket;
+    const queued = same && this.#core.records.state(job) === JobState.Queued;
+    if (queued) this.#core.cancelQueued(job);
+    else if (same && this.#core.records.state(job) === JobState.Claimed) {
+      this.#core.words[this.#core.records.at(job) + J.Flags] |= JobFlag.CancelAsked;
+    }
+    this.#core.unlockAndWake(this.#core.words[this.#core.records.at(job) + J.Pool]);
+    return queued;
+  }
+
+  /** True if a job that this isolate runs should stop early. */
+  isCancelAsked(ticket: number): boolean {
+    return this.#core.flag(this.#job(ticket), JobFlag.CancelAsked) &&
+      this.#core.records.ticket(this.#job(ticket)) === ticket;
+  }
+
+  /** Ends keeping a job that was submitted with `keep`. */
+  release(ticket: number): void {
+    const place = this.#kept.get(ticket);
+    if (place === undefined) throw new SyncError("sync.not-pinned", `job ${ticket} is not kept by this isolate`);
+    this.#kept.delete(ticket);
+    this.#waits.unpin(place);
+  }
+
+  /**
+   * A bare hold of the compile budget, for a compile that is no job. Waits in the same line as the jobs.
+   *
+   * @returns the hold for {@linkcode releaseHold}, or undefined after the time
+   */
+  hold(bytes: number, timeoutMs = Infinity): number | undefined {
+    this.#checkBytes(bytes);
+    this.#core.pins.assertRoom();
+    const pool = this.#core.records.pools;
+    const job = this.#core.insert({
+      pool,
+      priority: 0,
+      bytes,
+      kind: 0,
+      payload: undefined,
+      deaths: 1,
+      flags: JobFlag.Bare,
+    });
+    const ticket = this.#core.records.ticket(job);
+    this.#kept.set(ticket, this.#core.pin(job));
+    const at = this.#core.records.at(job);
+    if (this.#core.admit(job)) this.#core.start(job);
+    this.#core.mutex.unlock();
+    const end = performance.now() + timeoutMs;
+    for (;;) {
+      const word = Atomics.load(this.#core.words, at + J.State);
+      if ((word & STATE_MASK) === JobState.Claimed) return ticket;
+      if ((word & STATE_MASK) >= JobState.Done) {
+        this.release(ticket);
+        throw new SyncError(
+          "sync.board-closed",
+          "a hold of the compile budget was asked for when the board was stopped",
+        );
+      }
+      const rest = end - performance.now();
+      if (rest <= 0 && this.cancel(ticket)) {
+        this.release(ticket);
+        return undefined;
+      }
+      const interval = Math.max(0, Math.min(rest, this.#recheckMs));
+      waitForWork(this.#core.words, at + J.State, word, interval, "the compile budget");
+    }
+  }
+
+  /** Gives back a bare hold. */
+  releaseHold(ticket: number): void {
+    this.finish(ticket);
+    this.release(ticket);
+  }
+
+  /** Sets the budget's second limit in bytes (see {@linkcode CompileBudget}). */
+  setHeadroom(bytes: number): void {
+    this.#core.mutex.lock();
+    this.#core.budget.setHeadroom(bytes);
+    this.#core.unlockAndWake(this.#core.records.pools);
+  }
+
+  /**
+   * Waits until a pool has nothing queued and nothing running.
+   *
+   * @returns false after the time
+   */
+  drain(pool: number, timeoutMs = Infinity): boolean {
+    const end = performance.now() + timeoutMs;
+    for (;;) {
+      const state = this.#drainState(pool);
+      const rest = end - performance.now();
+      if (state === undefined || rest <= 0) return state === undefined;
+      waitForWork(this.#core.words, state.at, state.seen, Math.min(rest, WORKER_RECHECK_MS), `pool ${pool} to drain`);
+    }
+  }
+
+  /** {@linkcode drain} without blocking the event loop. */
+  async drainAsync(pool: number, timeoutMs = Infinity): Promise<boolean> {
+    const end = performance.now() + timeoutMs;
+    for (;;) {
+      const state = this.#drainState(pool);
+      const rest = end - performance.now();
+      if (state === undefined || rest <= 0) return state === undefined;
+      await waitForWorkAsync(
+        this.#core.words,
+        state.at,
+        state.seen,
+        Math.min(rest, WORKER_RECHECK_MS),
+        `pool ${pool} to drain`,
+      );
+    }
+  }
+
+  /**
+   * Ends the board: nothing can be submitted any more, and workers get `"stopped"`.
+   *
+   * @param queued what happens to the jobs that are queued: `"finish"` them first, or `"cancel"` them
+   */
+  stop(queued: "finish" | "cancel"): void {
+    this.#core.mutex.lock();
+    this.#core.words[H.Closed] = 1;
+    if (queued === "cancel") {
+      for (let job = 0; job < this.#core.records.jobs; job++) {
+        if (this.#core.records.state(job) === JobState.Queued) this.#core.cancelQueued(job);
+      }
+    }
+    Atomics.store(this.#core.words, H.Stopped, 1);
+    this.#core.pump();
+    this.#core.mutex.unlock();
+    this.#core.wakeEverybody();
+  }
+
+  /** Queues a dead isolate's jobs again (or fails them), and gives back its holds, shares and pins. */
+  recover(token: number): number {
+    this.#core.mutex.recover(token);
+    const records = this.#core.records, words = this.#core.words;
+    let count = 0;
+    this.#core.mutex.lock();
+    for (let job = 0; job < records.jobs; job++) {
+      const at = records.at(job);
+      const state = records.state(job);
+      if (words[at + J.Owner] !== token || (state !== JobState.Claimed && state !== JobState.Queued)) continue;
+      count++;
+      if (state === JobState.Queued) this.#core.cancelQueued(job);
+      else if (this.#core.flag(job, JobFlag.Bare)) this.#core.finishState(job, JobState.Cancelled, H.Cancelled);
+      else if (++words[at + J.Deaths] >= words[at + J.MaxDeaths]) {
+        const died = new SyncError(
+          "sync.isolate-died",
+          `job ${records.ticket(job)}: ${words[at + J.Deaths]} isolates died over it`,
+        );
+        const reference = this.#core.arena.append(encodeError(died));
+        records.numbers[records.numberAt(job) + N.Error] = reference;
+        this.#core.arena.share(reference);
+        this.#core.finishState(job, JobState.Failed, H.Failed);
+      } else {
+        this.#core.stop(job);
+        words[at + J.Owner] = 0;
+        records.setState(job, JobState.Queued);
+        this.#core.enqueue(job);
+        words[H.Requeued]++;
+        Atomics.notify(words, at + J.State);
+      }
+    }
+    for (const id of this.#core.pins.releaseDead(token)) {
+      count++;
+      this.#core.freeIfUnused(id - 1);
+    }
+    this.#core.pump();
+    this.#core.mutex.unlock();
+    this.#core.wakeEverybody();
+    return count;
+  }
+
+  /** The counts of now. */
+  stats(): {
+    submitted: number;
+    done: number;
+    failed: number;
+    cancelled: number;
+    claimedByNeed: number;
+    requeued: number;
+    queued: number;
+    claimed: number;
+    budgetedRunning: number;
+    kept: number;
+    pins: number;
+    budget: BudgetStats;
+  } {
+    const words = this.#core.words;
+    this.#core.mutex.lock();
+    let queued = 0, claimed = 0, budgetedRunning = 0, kept = 0;
+    for (let pool = 0; pool <= this.#core.records.pools; pool++) {
+      const at = this.#core.records.poolAt(pool);
+      queued += words[at + P.Queued];
+      claimed += words[at + P.Claimed];
+      budgetedRunning += words[at + P.Budgeted];
+    }
+    for (let job = 0; job < this.#core.records.jobs; job++) if (this.#core.records.state(job) >= JobState.Done) kept++;
+    const budget = this.#core.budget.stats();
+    const counts = {
+      submitted: words[H.Submitted],
+      done: words[H.Done],
+      failed: words[H.Failed],
+      cancelled: words[H.Cancelled],
+      claimedByNeed: words[H.ClaimedByNeed],
+      requeued: words[H.Requeued],
+    };
+    this.#core.mutex.unlock();
+    return { ...counts, queued, claimed, budgetedRunning, kept, pins: this.#core.pins.count(), budget };
+  }
+
+  /** Counts of the board's lock. */
+  lockStats(): ReturnType<FutexMutex["stats"]> {
+    return this.#core.mutex.stats();
+  }
+
+  /** What is wrong with lists, counts, shares and the budget, or undefined; for stress tests. */
+  check(): string | undefined {
+    this.#core.mutex.lock();
+    const wrong = checkJobs(this.#core);
+    this.#core.mutex.unlock();
+    return wrong;
+  }
+
+  /** Takes the lock; the job is claimed by this isolate. */
+  #mine(ticket: number): number {
+    const job = this.#job(ticket);
+    this.#core.mutex.lock();
+    const at = this.#core.records.at(job);
+    if (
+      this.#core.records.ticket(job) !== ticket || this.#core.records.state(job) !== JobState.Claimed ||
+      this.#core.words[at + J.Owner] !== this.#self.token
+    ) {
+      this.#core.mutex.unlock();
+      throw new SyncError("sync.not-owner", `job ${ticket} is not claimed by this isolate`);
+    }
+    return job;
+  }
+
+  #job(ticket: number): number {
+    const job = (ticket - 1) % 65536;
+    if (!(ticket >= 1 && job < this.#core.records.jobs)) {
+      throw new SyncError("sync.job", `${ticket} is no job's ticket`);
+    }
+    return job;
+  }
+
+  #drainState(pool: number): { at: number; seen: number } | undefined {
+    const at = this.#core.records.poolAt(pool);
+    this.#core.mutex.lock();
+    const empty = this.#core.words[at + P.Queued] === 0 && this.#core.words[at + P.Claimed] === 0;
+    const seen = Atomics.load(this.#core.words, at + P.Idle);
+    this.#core.mutex.unlock();
+    return empty ? undefined : { at: at + P.Idle, seen };
+  }
+
+  #checkBytes(bytes: number): void {
+    if (!(Number.isInteger(bytes) && bytes >= 0 && bytes <= MAX_REQUEST_BYTES)) this.#refuse(`${bytes} bytes`);
+  }
+
+  #refuse(what: string): never {
+    throw new SyncError("sync.job", `a job with ${what}`);
+  }
+}

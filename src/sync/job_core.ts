@@ -1,0 +1,365 @@
+/**
+ * The job board's state and its changes. Everything here happens under the board's lock, except where it says otherwise; `JobBoard` is the
+ * interface.
+ *
+ * @module
+ */
+import type { Arena } from "./arena.ts";
+import { CompileBudget } from "./compile_budget.ts";
+import { decodeError } from "./error_data.ts";
+import { FutexMutex } from "./futex_mutex.ts";
+import { LockBit } from "./held_locks.ts";
+import type { Isolate } from "./isolates.ts";
+import { BudgetedClass, H, J, JobFlag, JobRecords, JobState, N, P, PlainClass, STATE_MASK } from "./job_records.ts";
+import type { ClaimedJob, Outcome } from "./job_types.ts";
+import { PinTable } from "./pins.ts";
+import { step } from "./steps.ts";
+import { SyncError } from "./sync_error.ts";
+
+/** What `insert` needs. */
+export interface NewJob {
+  readonly pool: number;
+  readonly priority: number;
+  readonly bytes: number | undefined;
+  readonly kind: number;
+  readonly payload: readonly number[] | undefined;
+  readonly deaths: number;
+  readonly flags: number;
+}
+
+/** See the module. */
+export class JobCore {
+  readonly self: Isolate;
+  readonly arena: Arena;
+  readonly records: JobRecords;
+  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly budget: CompileBudget;
+  readonly pins: PinTable;
+  readonly mutex: FutexMutex;
+
+  constructor(self: Isolate, arena: Arena, board: SharedArrayBuffer, recheckMs: number) {
+    this.self = self;
+    this.arena = arena;
+    const header = new Int32Array(board, 0, H.Mutex);
+    const size = { jobs: header[H.Jobs], pools: header[H.Pools], places: header[H.Places] };
+    this.records = new JobRecords(board, size);
+    this.words = this.records.words;
+    this.budget = new CompileBudget(board, this.records.budgetAt, size.jobs);
+    this.pins = new PinTable(self, this.words, this.records.pinsAt, size.places, "job board");
+    this.mutex = new FutexMutex(self, this.words, H.Mutex, {
+      bit: LockBit.Board,
+      name: "job board",
+      repair: () => this.repair(),
+      recheckMs,
+    });
+  }
+
+  /** Takes the lock and queues a job; the caller gives the lock back. */
+  insert(spec: NewJob): number {
+    const words = this.words, records = this.records;
+    this.mutex.lock();
+    const job = words[H.FreeFirst] - 1;
+    if (job === -1 || words[H.Closed] !== 0) {
+      this.mutex.unlock();
+      if (job === -1) throw new SyncError("sync.board-full", `all ${records.jobs} jobs of the board are in use`);
+      throw new SyncError("sync.board-closed", "a job was submitted after the board was stopped");
+    }
+    const at = records.at(job), number = records.numberAt(job);
+    words[H.FreeFirst] = words[at + J.Next];
+    step("board.unlisted");
+    words[at + J.Owner] = spec.flags & JobFlag.Bare ? this.self.token : 0;
+    words[at + J.Pool] = spec.pool;
+    words[at + J.Priority] = spec.priority;
+    words[at + J.Flags] = spec.flags | (spec.bytes === undefined ? 0 : JobFlag.Budgeted);
+    words[at + J.Kind] = spec.kind;
+    words[at + J.Deaths] = 0;
+    words[at + J.MaxDeaths] = spec.deaths;
+    for (let i = 0; i < 4; i++) words[at + J.Payload + i] = spec.payload?.[i] ?? 0;
+    words[at + J.EverPinned] = 0;
+    records.numbers[number + N.Sequence] = ++records.numbers[0];
+    records.numbers[number + N.Line] = 0;
+    records.numbers[number + N.Bytes] = spec.bytes ?? 0;
+    records.numbers[number + N.Error] = 0;
+    records.setState(job, JobState.Queued);
+    step("board.queued");
+    this.enqueue(job);
+    words[H.Submitted]++;
+    return job;
+  }
+
+  /** Puts a queued job into its list. */
+  enqueue(job: number): void {
+    this.records.link(job);
+    this.words[this.records.poolAt(this.words[this.records.at(job) + J.Pool]) + P.Queued]++;
+  }
+
+  /** Takes a queued job out of its list. */
+  dequeue(job: number): void {
+    this.records.unlink(job);
+    this.words[this.records.poolAt(this.words[this.records.at(job) + J.Pool]) + P.Queued]--;
+  }
+
+  /** The first job that a worker of the pool may start, claimed; or -1. */
+  pick(pool: number): number {
+    const records = this.records, words = this.words;
+    const at = records.poolAt(pool);
+    let job = records.first(pool, PlainClass);
+    let budgeted = -1;
+    if (words[at + P.Budgeted] < words[at + P.Share]) budgeted = this.budgetedCandidate(pool);
+    if (budgeted !== -1 && (job === -1 || records.before(budgeted, job)) && this.admit(budgeted)) {
+      words[records.at(budgeted) + J.Flags] |= JobFlag.Share;
+      words[at + P.Budgeted]++;
+      job = budgeted;
+    }
+    if (job === -1) return -1;
+    step("board.picked");
+    this.dequeue(job);
+    this.start(job);
+    return job;
+  }
+
+  /** The budgeted job of a pool that is next: the one in the budget's line if there is one, because it waits already. */
+  budgetedCandidate(pool: number): number {
+    const first = this.budget.first;
+    if (first === -1) return this.records.first(pool, BudgetedClass);
+    return this.words[this.records.at(first) + J.Pool] === pool && this.budget.firstFits ? first : -1;
+  }
+
+  /** Asks the budget; a job that does not fit is in its line from then on. */
+  admit(job: number): boolean {
+    const number = this.records.numberAt(job);
+    const numbers = this.records.numbers;
+    if (this.budget.request(job, numbers[number + N.Bytes])) {
+      numbers[number + N.Line] = 0;
+      this.words[this.records.at(job) + J.Flags] |= JobFlag.Hold;
+      return true;
+    }
+    if (numbers[number + N.Line] === 0) numbers[number + N.Line] = ++numbers[1];
+    return false;
+  }
+
+  /** Takes a job out of the budget's line. */
+  leaveLine(job: number): void {
+    const number = this.records.numberAt(job);
+    if (this.records.numbers[number + N.Line] === 0) return;
+    this.budget.release(job);
+    this.records.numbers[number + N.Line] = 0;
+  }
+
+  /** Claims a job for this isolate (a bare hold: for the one that asked). */
+  start(job: number): void {
+    const at = this.records.at(job);
+    if (this.flag(job, JobFlag.Bare)) {
+      this.dequeue(job);
+    } else {
+      this.words[at + J.Owner] = this.self.token;
+    }
+    step("board.claimed");
+    this.records.setState(job, JobState.Claimed);
+    this.words[this.records.poolAt(this.words[at + J.Pool]) + P.Claimed]++;
+  }
+
+  /** Takes a claimed job out of the counts, and gives back hold and share. */
+  stop(job: number): void {
+    const at = this.records.at(job);
+    const pool = this.records.poolAt(this.words[at + J.Pool]);
+    const flags = this.words[at + J.Flags];
+    this.words[pool + P.Claimed]--;
+    if (flags & JobFlag.Share) this.words[pool + P.Budgeted]--;
+    if (flags & JobFlag.Hold) this.budget.release(job);
+    this.words[at + J.Flags] = flags & ~(JobFlag.Share | JobFlag.Hold);
+  }
+
+  /** Ends a claimed job; gives the lock back. */
+  end(job: number, state: number, counter: number): void {
+    const pool = this.words[this.records.at(job) + J.Pool];
+    this.finishState(job, state, counter);
+    this.unlockAndWake(pool);
+  }
+
+  /** Gives the lock back after something was given back, taken out or put in, and wakes who may go on. */
+  unlockAndWake(pool: number): void {
+    const wake = this.pump();
+    this.mutex.unlock();
+    this.ringAll(wake);
+    // Workers that wait for the last queued jobs to go.
+    if (Atomics.load(this.words, H.Stopped) !== 0) this.ring(pool, Infinity);
+  }
+
+  /** Ends a claimed job. */
+  finishState(job: number, state: number, counter: number): void {
+    const at = this.records.at(job);
+    this.words[at + J.Owner] = 0;
+    this.records.setState(job, state);
+    step("board.ended");
+    this.stop(job);
+    this.settle(job, counter);
+  }
+
+  /** Ends a queued job that will not run. */
+  cancelQueued(job: number): void {
+    this.dequeue(job);
+    this.leaveLine(job);
+    this.words[this.records.at(job) + J.Owner] = 0;
+    this.records.setState(job, JobState.Cancelled);
+    this.settle(job, H.Cancelled);
+  }
+
+  /** After a job became terminal: wakes who waits for it, or for the pool. */
+  settle(job: number, counter: number): void {
+    const at = this.records.at(job);
+    this.words[counter]++;
+    if (Atomics.load(this.words, at + J.EverPinned) !== 0) Atomics.notify(this.words, at + J.State);
+    const pool = this.records.poolAt(this.words[at + J.Pool]);
+    if (this.words[pool + P.Queued] === 0 && this.words[pool + P.Claimed] === 0) {
+      Atomics.add(this.words, pool + P.Idle, 1);
+      Atomics.notify(this.words, pool + P.Idle);
+    }
+    this.freeIfUnused(job);
+  }
+
+  /** Frees a terminal job that nobody pins. */
+  freeIfUnused(job: number): void {
+    const records = this.records, words = this.words;
+    const at = records.at(job);
+    if (records.state(job) < JobState.Done) return;
+    if (Atomics.load(words, at + J.EverPinned) !== 0 && this.pins.isPinned(job + 1)) return;
+    const error = records.numbers[records.numberAt(job) + N.Error];
+    const state = words[at + J.State];
+    Atomics.store(words, at + J.State, ((state | STATE_MASK) + 1) | JobState.Free);
+    words[at + J.Next] = words[H.FreeFirst];
+    words[H.FreeFirst] = job + 1;
+    if (error !== 0) this.arena.retire(error);
+  }
+
+  /** After anything was given back: grants bare holds that are first in line; returns the pools whose budgeted jobs may start, as bits. */
+  pump(): number {
+    const records = this.records, words = this.words;
+    while (this.budget.firstFits && this.flag(this.budget.first, JobFlag.Bare)) {
+      const job = this.budget.first;
+      this.admit(job);
+      this.start(job);
+      Atomics.notify(words, records.at(job) + J.State);
+    }
+    let wake = 0;
+    for (let pool = 0; pool < records.pools; pool++) {
+      const at = records.poolAt(pool);
+      if (
+        words[at + P.Sleepers] !== 0 && words[at + P.Budgeted] < words[at + P.Share] &&
+        this.budgetedCandidate(pool) !== -1
+      ) {
+        wake |= 1 << pool;
+      }
+    }
+    return wake;
+  }
+
+  /** True if a sleeping worker of the pool could start a job. */
+  hasStartable(pool: number): boolean {
+    const at = this.records.poolAt(pool);
+    if (this.words[at + P.Sleepers] === 0) return false;
+    return this.records.first(pool, PlainClass) !== -1 ||
+      (this.words[at + P.Budgeted] < this.words[at + P.Share] && this.budgetedCandidate(pool) !== -1);
+  }
+
+  /** Derives everything from the jobs' records, after the lock's owner died. */
+  repair(): void {
+    const records = this.records, words = this.words, numbers = records.numbers;
+    records.clearDerived();
+    for (let job = records.jobs - 1; job >= 0; job--) {
+      const at = records.at(job);
+      const pool = records.poolAt(words[at + J.Pool]);
+      const state = records.state(job);
+      if (state === JobState.Queued) {
+        words[at + J.Flags] &= ~(JobFlag.Hold | JobFlag.Share);
+        if (!this.flag(job, JobFlag.Bare)) words[at + J.Owner] = 0;
+        words[at + J.Previous] = words[at + J.Next] = 0;
+        this.enqueue(job);
+      } else if (state === JobState.Claimed) {
+        numbers[records.numberAt(job) + N.Line] = 0;
+        words[pool + P.Claimed]++;
+        if (words[at + J.Flags] & JobFlag.Share) words[pool + P.Budgeted]++;
+      } else if (state !== JobState.Free) {
+        words[at + J.Flags] &= ~(JobFlag.Hold | JobFlag.Share);
+        Atomics.notify(words, at + J.State);
+      } else {
+        words[at + J.Next] = words[H.FreeFirst];
+        words[H.FreeFirst] = job + 1;
+      }
+    }
+    this.budget.rebuild(
+      (job) => {
+        const state = records.state(job);
+        if (state === JobState.Queued) return numbers[records.numberAt(job) + N.Line] === 0 ? 0 : 1;
+        return state === JobState.Claimed && this.flag(job, JobFlag.Hold) ? 2 : 0;
+      },
+      (a, b) => numbers[records.numberAt(a) + N.Line] - numbers[records.numberAt(b) + N.Line],
+    );
+    for (let job = 0; job < records.jobs; job++) this.freeIfUnused(job);
+    this.pump();
+    this.wakeEverybody();
+  }
+
+  /** A claimed job as its worker gets it. */
+  claimed(job: number): ClaimedJob {
+    const at = this.records.at(job);
+    const words = this.words;
+    const payload = [
+      words[at + J.Payload],
+      words[at + J.Payload + 1],
+      words[at + J.Payload + 2],
+      words[at + J.Payload + 3],
+    ];
+    return { ticket: this.records.ticket(job), kind: words[at + J.Kind], payload };
+  }
+
+  /** True if the job has the flag. */
+  flag(job: number, flag: number): boolean {
+    return (this.words[this.records.at(job) + J.Flags] & flag) !== 0;
+  }
+
+  /** Of a job that is pinned or under the lock. */
+  outcome(job: number): Outcome {
+    const at = this.records.at(job);
+    switch (this.records.state(job)) {
+      case JobState.Done: {
+        const low = BigInt(this.words[at + J.ValueLow] >>> 0), high = BigInt(this.words[at + J.ValueHigh] >>> 0);
+        return { state: "done", value: (high << 32n) | low };
+      }
+      case JobState.Failed:
+        return {
+          state: "failed",
+          error: decodeError(this.arena.view(this.records.numbers[this.records.numberAt(job) + N.Error])),
+        };
+      case JobState.Cancelled:
+        return { state: "cancelled" };
+    }
+    return { state: "timed-out" };
+  }
+
+  /** Tells workers of a pool that there may be something to take (without the lock). */
+  ring(pool: number, count: number): void {
+    if (pool === this.records.pools) return;
+    const at = this.records.poolAt(pool);
+    Atomics.add(this.words, at + P.Bell, 1);
+    step("board.ring");
+    if (Atomics.load(this.words, at + P.Sleepers) !== 0) Atomics.notify(this.words, at + P.Bell, count);
+  }
+
+  /** Rings for the pools of a mask (without the lock). */
+  ringAll(pools: number): void {
+    for (let pool = 0; pools !== 0; pool++, pools >>>= 1) if (pools & 1) this.ring(pool, 1);
+  }
+
+  /** Wakes all sleeping workers. */
+  wakeEverybody(): void {
+    for (let pool = 0; pool < this.records.pools; pool++) this.ring(pool, Infinity);
+  }
+
+  /** Pins a job (without the lock). */
+  pin(job: number): number {
+    const place = this.pins.pin(job + 1);
+    Atomics.store(this.words, this.records.at(job) + J.EverPinned, 1);
+    return place;
+  }
+}
