@@ -30,6 +30,26 @@ export function mustCheckRounds(e: Emitter): boolean {
   return totalRounds(ir) > SMALL;
 }
 
+/** Whether a loop has no Break. */
+export function isEndless(ir: Ir, loop: number): boolean {
+  let depth = 0;
+  for (let i = loop + 1; depth >= 0; i++) {
+    if (ir.op[i] === Op.Loop) depth++;
+    else if (ir.op[i] === Op.EndLoop) depth--;
+    else if (ir.op[i] === Op.Break && depth === 0) return false;
+  }
+  return true;
+}
+
+/** Leaves a loop without a Break on a condition that never holds, which no compiler knows: else what is behind the loop could not be reached. */
+export function leaveNever({ body, module }: Emitter, merge: number): void {
+  const zeros = body.op2(Code.IAdd, T.U64, body.push(PUSH_MEMBERS.context), module.u64(Context.Zero));
+  const zero = body.loadAt(T.U32, zeros, 4, true);
+  const next = module.bound++;
+  body.branchIf(body.op2(Code.INotEqual, T.Bool, zero, module.u32(0)), merge, next);
+  body.label(next);
+}
+
 /** Emits the look behind an outermost loop whose branch stands at `pc`. */
 export function checkRounds(e: Emitter, pc: number): void {
   e.body.call(checkFunction(e.functions), T.Void, [e.module.u32(loopLimitInfo(pc))]);

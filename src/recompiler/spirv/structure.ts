@@ -2,7 +2,7 @@ import type { Ir } from "../ir/ir.ts";
 import { Op, OPS } from "../ir/ops.ts";
 import { Code } from "./codes.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
-import { checkRounds, mustCheckRounds } from "./loop_limit.ts";
+import { checkRounds, isEndless, leaveNever, mustCheckRounds } from "./loop_limit.ts";
 import type { T } from "./module.ts";
 
 /**
@@ -30,6 +30,8 @@ interface LoopFrame {
   readonly continues: number[];
   /** Blocks that jump to the merge block, in stream order. */
   readonly breaks: number[];
+  /** The loop has no Break: the only way out is that the device ends it. */
+  readonly endless: boolean;
   /** Where the back values of the loop phis stand in the words, and the phis. */
   readonly backValues: { word: number; phi: number }[];
 }
@@ -143,8 +145,10 @@ function phi(e: Emitter, i: number): void {
 
 function startLoop(e: Emitter, i: number): void {
   const { ir, body, module, structure } = e;
+  structure.checksRounds ??= mustCheckRounds(e);
   const frame: LoopFrame = {
     kind: "loop",
+    endless: structure.checksRounds && isEndless(ir, i),
     header: module.bound++,
     merge: module.bound++,
     continueTarget: module.bound++,
@@ -167,6 +171,7 @@ function startLoop(e: Emitter, i: number): void {
   body.words.put4(Code.LoopMerge, frame.merge, frame.continueTarget, 0);
   body.branch(first);
   body.label(first);
+  if (frame.endless) leaveNever(e, frame.merge);
   if (e.loopsOnLoads !== undefined && e.loopsOnLoads[i] !== 0) {
     e.faults.declare();
     e.faults.report();
@@ -222,9 +227,8 @@ function endLoop(e: Emitter, i: number): void {
   body.label(frame.merge);
   structure.unreachable = frame.breaks.length === 0;
   structure.edges = frame.breaks;
-  if (structure.loops.length !== 0 || structure.unreachable) return;
-  structure.checksRounds ??= mustCheckRounds(e);
-  if (!structure.checksRounds) return;
+  if (frame.endless) return checkRounds(e, ir.pc[i]);
+  if (structure.loops.length !== 0 || structure.unreachable || !structure.checksRounds) return;
   // Phis come first.
   structure.loopEnds = i;
   for (let phi = following(ir, i); ir.op[phi] === Op.BreakPhi; phi = following(ir, phi)) structure.loopEnds = phi;
