@@ -7,6 +7,7 @@ import { ExitCode } from "../errors.ts";
 import type { Picture } from "../guest/frame.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { makeFolder, writeOutput } from "./files.ts";
+import type { RunReport } from "./report/run_report.ts";
 import { startVerification, verifyOptions, verifyRows } from "./run/verify.ts";
 import type { Output } from "./output.ts";
 
@@ -28,6 +29,7 @@ export const RUN: Command = {
       summary: "device to use: a part of its name, or software: the interpreter (default: ANYPS5_GPU)",
     },
     { name: "frames", value: "DIR", summary: "write the program's picture to DIR as PNG" },
+    { name: "report", value: "DIR", summary: "write a page about the run to DIR/index.html, readable without network" },
     { name: "verify", summary: "also run every dispatch in the interpreter, and compare all memory after each" },
     {
       name: "verify-ulps",
@@ -39,6 +41,15 @@ export const RUN: Command = {
   example: "anyagc run shaders/julia/program.json --frames frames",
   run,
 };
+
+/** Gets ready for `--report`, where it was asked for; makes its folder. */
+async function startReport(context: CommandContext): Promise<RunReport | undefined> {
+  const folder = optionText(context, "report");
+  if (folder === undefined) return undefined;
+  const { RunReport } = await import("./report/run_report.ts");
+  await makeFolder(folder);
+  return new RunReport(folder);
+}
 
 async function run(context: CommandContext) {
   const { out, options } = context, [file] = context.positionals;
@@ -53,10 +64,18 @@ async function run(context: CommandContext) {
   using device = openWrappableDevice({ name: optionText(context, "device"), validation: options.validate === true });
   const { type, apiVersion, driver, note } = device.description;
   out.line(program.name);
+  const report = await startReport(context);
   const verification = verify && await startVerification(device, program.target, verify.ulps);
   const run = await out.during(
     `running ${program.name} on ${device.name}`,
-    () => device.run(program, verification?.wrap),
+    () =>
+      device.run(program, {
+        timeline: report?.timeline,
+        wrap: (executor) => {
+          const recorded = report?.wrap(executor) ?? executor;
+          return verification?.wrap(recorded) ?? recorded;
+        },
+      }),
   );
   try {
     const { result } = run;
@@ -83,6 +102,14 @@ async function run(context: CommandContext) {
     out.table(rows.map(([name, text]) => [name, text]), "  ");
     messages?.forEach((message) => out.line(message));
     if (!out.json) sayOutcome(out, result.error?.message, result.outcome);
+    const page = await report?.write(run, program, rows, {
+      picture,
+      problems: [
+        ...messages ?? [],
+        ...verified === undefined || verified.outcome === "equal" ? [] : verifyRows(verified).map(([, text]) => text),
+      ],
+    });
+    if (page !== undefined) out.line(`  report: ${page}`);
     const good = result.outcome === "passed" && (messages ?? []).length === 0 &&
       (verified === undefined || verified.outcome === "equal");
     return {
@@ -93,6 +120,7 @@ async function run(context: CommandContext) {
         device: { name: device.name, type, apiVersion, driver },
         ...reportData(result),
         ...(frame ? { frame } : {}),
+        ...(page === undefined ? {} : { report: page }),
         ...(verified ? { verify: verified } : {}),
         ...(messages ? { validation: messages } : {}),
       },

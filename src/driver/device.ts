@@ -4,6 +4,7 @@ import type { Picture } from "../guest/frame.ts";
 import type { Program } from "../guest/program.ts";
 import { switchValue } from "../switches.ts";
 import type { ComputeExecutor } from "./executor.ts";
+import type { Timeline } from "./recording/timeline.ts";
 import type { RunResult } from "./run_program.ts";
 import { SoftwareDevice } from "./software/software_device.ts";
 import { VulkanDevice } from "./vulkan/vulkan_device.ts";
@@ -76,10 +77,17 @@ export interface Device extends Disposable {
 /** Makes an executor that uses another one. Its owner closes it; the device closes its own. */
 export type WrapExecutor = (executor: ComputeExecutor) => ComputeExecutor;
 
-/** A device inside AnyAGC: an executor can be put around its own, for comparisons (src/driver/verify). */
+/** What somebody wants to know of a run while it happens. */
+export interface RunHooks {
+  /** Called again when the run starts anew. */
+  wrap?: WrapExecutor;
+  /** What the queues do is put down here. */
+  timeline?: Timeline;
+}
+
+/** A device inside AnyAGC: an executor can be put around its own, for comparisons (src/driver/verify) and reports (src/driver/recording). */
 export interface WrappableDevice extends Device {
-  /** @param wrap called again when the run starts anew */
-  run(program: Program, wrap?: WrapExecutor): ProgramRun;
+  run(program: Program, hooks?: RunHooks): ProgramRun;
 }
 
 /** Name that asks for the reference interpreter. */

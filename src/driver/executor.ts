@@ -58,6 +58,8 @@ export interface ComputeExecutor {
   drain(): void;
   /** Programs seen so far. */
   programs(): ProgramReport[];
+  /** What recompiled programs became, as SPIR-V, by their reports; nothing for an executor that does not recompile. Valid until `close`. */
+  modules?(): ReadonlyMap<ProgramReport, Uint32Array>;
   /** Milliseconds that dispatches took on the device, where it can tell. */
   deviceMs(): number | undefined;
   close(): void;

@@ -6,6 +6,8 @@ import { QueueExecutor } from "../pm4/execute.ts";
 import type { WaitDescription } from "../pm4/packets/definition.ts";
 import { DriverSink, type LabelWrite } from "./driver_sink.ts";
 import type { ComputeExecutor, ProgramReport } from "./executor.ts";
+import { QueueTurns } from "./recording/queue_turns.ts";
+import type { Timeline } from "./recording/timeline.ts";
 
 /** A wait that stopped its queue for a while. */
 export interface WaitReport {
@@ -53,13 +55,20 @@ export function runError(result: RunResult): ErrorData | undefined {
  * Errors of the guest are part of the result; errors of the host are thrown.
  *
  * @param memory empty guest memory whose allocator suits the executor.
+ * @param timeline gets what the queues do
  */
-export function runProgram(program: Program, executor: ComputeExecutor, memory: GuestMemory): RunResult {
+export function runProgram(
+  program: Program,
+  executor: ComputeExecutor,
+  memory: GuestMemory,
+  timeline?: Timeline,
+): RunResult {
   const start = performance.now();
   let mapped = start;
   const sink = new DriverSink(memory, executor);
   const queues = new Map<number, QueueExecutor>();
   const waits: WaitReport[] = [];
+  const turns = timeline && new QueueTurns(timeline);
   const result: RunResult = {
     outcome: "passed",
     differences: [],
@@ -86,13 +95,14 @@ export function runProgram(program: Program, executor: ComputeExecutor, memory: 
       queue.submit({ ...submission, file: program.sourceFile });
       result.submissions++;
     }
-    runQueues([...queues.values()], sink, waits);
+    runQueues([...queues.values()], sink, waits, turns);
     sink.settle();
   } catch (error) {
     if (!(error instanceof AnyAgcError) || error.exitCode !== 1) throw error;
     result.outcome = "failed";
     result.error = abandon(executor, error);
   }
+  turns?.finish();
   result.timings.runMs = performance.now() - mapped;
   result.timings.deviceMs = executor.deviceMs();
   result.queues = [...queues.keys()];
@@ -107,13 +117,19 @@ export function runProgram(program: Program, executor: ComputeExecutor, memory: 
 }
 
 /** Runs all queues in turns until they are done. @throws GuestFaultError when all that are left wait for something that nobody can do. */
-function runQueues(queues: readonly QueueExecutor[], sink: DriverSink, waits: WaitReport[]): void {
+function runQueues(
+  queues: readonly QueueExecutor[],
+  sink: DriverSink,
+  waits: WaitReport[],
+  turns: QueueTurns | undefined,
+): void {
   const waiting = new Map<QueueExecutor, WaitDescription>();
   for (;;) {
     let progress = false;
     let blocked = 0;
     for (const queue of queues) {
       sink.queue = queue.queue;
+      turns?.begin(queue.queue);
       let step = queue.step();
       const before = waiting.get(queue);
       if (step !== "blocked" && before !== undefined) {
@@ -128,6 +144,7 @@ function runQueues(queues: readonly QueueExecutor[], sink: DriverSink, waits: Wa
         blocked++;
         if (queue.waiting !== null) waiting.set(queue, queue.waiting);
       }
+      turns?.end(step === "blocked" ? queue.waiting : null);
     }
     if (blocked === 0) return;
     if (!progress) throw deadlock([...waiting.values()]);

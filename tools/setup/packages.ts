@@ -67,6 +67,12 @@ export const PACKAGES: readonly Package[] = [
     purpose: "llvm-mc, the oracle of the decoder and the assembler of the sample shaders",
     shownBy: [["/usr/bin/llvm-mc-19"], ["/usr/bin/llvm-objcopy-19"]],
   },
+  {
+    name: "chromium-headless-shell",
+    need: "tests",
+    purpose: "a browser without a screen, in which the pages of run --report are tested",
+    shownBy: [["/usr/bin/chromium-headless-shell"]],
+  },
 ];
 
 const LIBRARY_FOLDERS = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/lib64"];

@@ -2,7 +2,7 @@ import { readFrame } from "../../guest/frame.ts";
 import { ArrayAllocator } from "../../guest/memory/allocator.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { Program } from "../../guest/program.ts";
-import type { DeviceDescription, ProgramRun, WrapExecutor, WrappableDevice } from "../device.ts";
+import type { DeviceDescription, ProgramRun, RunHooks, WrappableDevice } from "../device.ts";
 import { runProgram } from "../run_program.ts";
 import { SoftwareExecutor } from "./software_executor.ts";
 
@@ -16,12 +16,12 @@ export class SoftwareDevice implements WrappableDevice {
     this.description = { name: this.name, type: "interpreter", apiVersion: "", driver: "none", note };
   }
 
-  run(program: Program, wrap: WrapExecutor = (each) => each): ProgramRun {
+  run(program: Program, { wrap = (each) => each, timeline }: RunHooks = {}): ProgramRun {
     const memory = new GuestMemory(new ArrayAllocator());
     const executor = new SoftwareExecutor({ target: program.target });
     try {
       return {
-        result: runProgram(program, wrap(executor), memory),
+        result: runProgram(program, wrap(executor), memory, timeline),
         memory,
         frame: () => program.frame === undefined ? undefined : readFrame(memory, program.frame),
         close: () => memory.clear(),

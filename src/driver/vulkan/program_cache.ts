@@ -5,12 +5,14 @@ import { Permission } from "../../guest/memory/window.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import { type ComputePipeline, createComputePipeline, destroyPipeline } from "../../gpu/pipelines.ts";
 import type { Target } from "../../rdna/target.ts";
+import { Op } from "../../recompiler/ir/ops.ts";
 import { imageClass, NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
 import { resolveImageDescriptors } from "../../recompiler/passes/resources.ts";
 import { recompile as recompileProgram } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import { MAX_CODE_BYTES, recompileRequest, requestKey } from "../compute_dispatch.ts";
 import type { ComputeDispatch, ProgramReport } from "../executor.ts";
+import { type PreparedProgram, preparedProgram } from "./resolver.ts";
 
 /** A recompiled program with its pipeline. */
 export interface LoadedProgram {
@@ -20,6 +22,8 @@ export interface LoadedProgram {
   /** Classes of the images that it is for, as text; empty for a program without images. */
   readonly images: string;
   readonly artifact: Artifact;
+  /** What the host must compute before each dispatch, if anything. */
+  readonly resolved: PreparedProgram | undefined;
   readonly pipeline: ComputePipeline;
   readonly report: ProgramReport;
 }
@@ -64,13 +68,14 @@ export class ProgramCache {
    * {@linkcode isCurrent}.
    *
    * @param windows entries of the window table that it must be able to use
+   * @param resolve the host computes descriptors and constants; without it the program does
    * @throws RefusedError for what is not supported; GuestFaultError when the code is not in executable memory
    */
-  load(dispatch: ComputeDispatch, memory: GuestMemory, windows: number): LoadedProgram {
+  load(dispatch: ComputeDispatch, memory: GuestMemory, windows: number, resolve: boolean): LoadedProgram {
     const { program, waveSize, partialThreads } = dispatch;
     const words = codeAt(memory, program.address, dispatch.place);
     const room = windowRoom(windows);
-    const key = `${requestKey(program, this.#options.target, waveSize, partialThreads)},${room}`;
+    const key = `${requestKey(program, this.#options.target, waveSize, partialThreads)},${room}${resolve ? "" : ",plain"}`;
     let sources = this.#sources.get(key);
     const known = sources?.find(({ code }) => startsWith(words, code));
     if (known !== undefined && known.needs === undefined) return known.programs.get("")!;
@@ -86,7 +91,7 @@ export class ProgramCache {
           dispatch,
         );
       }
-      const [source, images, artifact] = this.#recompile(dispatch, words.slice(), memory, room);
+      const [source, images, artifact] = this.#recompile(dispatch, words.slice(), memory, room, resolve);
       const loaded = this.#add(source, images, artifact, dispatch);
       if (sources === undefined) this.#sources.set(key, sources = []);
       sources.push(source);
@@ -115,6 +120,11 @@ export class ProgramCache {
     return this.#programs().map(({ report }) => report);
   }
 
+  /** Modules of all programs, by their reports. */
+  modules(): Map<ProgramReport, Uint32Array> {
+    return new Map(this.#programs().map(({ report, artifact }) => [report, artifact.spirv]));
+  }
+
   /** Destroys the pipelines. The device must not be using them. */
   destroy(): void {
     for (const { pipeline } of this.#programs()) destroyPipeline(this.#device, pipeline);
@@ -126,16 +136,21 @@ export class ProgramCache {
   }
 
   #recompile(
-    { program, waveSize, partialThreads, userData }: ComputeDispatch,
+    { program, waveSize, partialThreads, userData }: Pick<
+      ComputeDispatch,
+      "program" | "waveSize" | "partialThreads" | "userData"
+    >,
     code: Uint32Array,
     memory: GuestMemory,
     windows: number,
+    resolve: boolean,
   ): [ProgramSource, ResolvedImages, TimedArtifact] {
     const { target, device, unalignedLoads } = this.#options;
     const request = {
       ...recompileRequest(program, code, target, waveSize, partialThreads, device),
       windows,
       unalignedLoads,
+      resolve,
     };
     const source = (artifact: TimedArtifact, needs?: NeedsImageDescriptors): ProgramSource => ({
       request,
@@ -144,10 +159,16 @@ export class ProgramCache {
       programs: new Map(),
     });
     try {
-      const artifact = recompile(request);
+      let artifact = recompile(request);
+      // What the host reads before the dispatch must not change in it: of such a program nobody knows.
+      if (artifact.writesElsewhere && readsMemory(artifact)) {
+        request.resolve = false;
+        artifact = recompile(request);
+      }
       return [source(artifact), NO_IMAGES, artifact];
     } catch (error) {
       if (!(error instanceof NeedsImageDescriptors)) throw error;
+      if (resolve) return this.#recompile({ program, waveSize, partialThreads, userData }, code, memory, windows, false);
       const images = resolveImages({ needs: error, request }, userData, memory);
       const artifact = recompile({ ...request, imageDescriptors: images.descriptors });
       return [source(artifact, error), images, artifact];
@@ -170,6 +191,7 @@ export class ProgramCache {
       source,
       images: images.key,
       artifact,
+      resolved: artifact.resources === undefined ? undefined : preparedProgram(artifact.resources),
       pipeline,
       report: {
         address,
@@ -210,6 +232,11 @@ export class ProgramCache {
       refuse("shared-memory", `${sharedBytes} bytes of workgroup memory`, `${limits.computeSharedMemory}`);
     }
   }
+}
+
+/** Whether the host must read guest memory before a dispatch. */
+function readsMemory({ resources }: Artifact): boolean {
+  return resources !== undefined && resources.tape.op.includes(Op.Load);
 }
 
 /** Rounds a number of windows up to a power of two, so that programs are not recompiled for each window that appears. */

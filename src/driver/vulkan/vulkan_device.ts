@@ -4,7 +4,7 @@ import { readFrame } from "../../guest/frame.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../guest/memory/mmap_allocator.ts";
 import type { Program } from "../../guest/program.ts";
-import type { DeviceDescription, ProgramRun, WrapExecutor, WrappableDevice } from "../device.ts";
+import type { DeviceDescription, ProgramRun, RunHooks, WrappableDevice } from "../device.ts";
 import { runProgram, type RunResult } from "../run_program.ts";
 import { UNALIGNED_LOAD } from "./dispatch_errors.ts";
 import { VulkanExecutor } from "./vulkan_executor.ts";
@@ -31,15 +31,15 @@ export class VulkanDevice implements WrappableDevice {
     return { name, type, apiVersion, driver: `${driver.name} ${driver.info}`.trim() };
   }
 
-  run(program: Program, wrap?: WrapExecutor): ProgramRun {
-    const run = this.#run(program, false, wrap);
+  run(program: Program, hooks: RunHooks = {}): ProgramRun {
+    const run = this.#run(program, false, hooks);
     if (run.result.error?.code !== UNALIGNED_LOAD) return run;
     // Rare, and only known when it happens: once more from the start, with programs that can do it.
     run.close();
-    return this.#run(program, true, wrap);
+    return this.#run(program, true, hooks);
   }
 
-  #run(program: Program, unalignedLoads: boolean, wrap: WrapExecutor = (executor) => executor): ProgramRun {
+  #run(program: Program, unalignedLoads: boolean, { wrap = (each) => each, timeline }: RunHooks): ProgramRun {
     const memory = new GuestMemory(new MmapAllocator());
     let executor: VulkanExecutor | undefined;
     // A device that hangs may still write to the memory: then it is never given back.
@@ -51,7 +51,7 @@ export class VulkanDevice implements WrappableDevice {
     try {
       executor = new VulkanExecutor(this.#gpu, { target: program.target, backing: this.#memory, unalignedLoads });
       try {
-        result = runProgram(program, wrap(executor), memory);
+        result = runProgram(program, wrap(executor), memory, timeline);
       } finally {
         executor.close();
       }

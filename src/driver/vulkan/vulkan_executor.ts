@@ -8,13 +8,14 @@ import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
 import { probeEndsLoops } from "../../gpu/probe/loop_probe.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { Target } from "../../rdna/target.ts";
-import { Push } from "../../recompiler/abi.ts";
+import { Context, Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
 import { ContextBlocks } from "./context_blocks.ts";
 import { changedProgram, checkPartialLanes, faultError } from "./dispatch_errors.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
 import { checkScratchRing } from "../scratch_ring.ts";
+import { Prepared, Ranges, Resolver } from "./resolver.ts";
 import { DeviceWindows } from "./windows.ts";
 
 /** Options of {@linkcode VulkanExecutor}. */
@@ -55,6 +56,8 @@ interface Batch {
   /** First of its context blocks. */
   firstContext: number;
   dispatches: Recorded[];
+  /** Guest memory that they write. */
+  writes: Ranges;
 }
 
 /** Executes dispatches on a Vulkan device. */
@@ -69,6 +72,8 @@ export class VulkanExecutor implements ComputeExecutor {
   readonly #windows: DeviceWindows;
   readonly #contexts: ContextBlocks;
   readonly #programs: ProgramCache;
+  readonly #resolver = new Resolver();
+  readonly #inFlight: Ranges[] = [];
   #memory: GuestMemory | null = null;
   #generation = -1;
   /** Entries of the window table. */
@@ -119,13 +124,14 @@ export class VulkanExecutor implements ComputeExecutor {
     const table = this.#windows.update(memory);
     this.#windowCount = table.length;
     this.#contexts.setWindows(table);
+    this.#resolver.setWindows(table, memory);
   }
 
   dispatch(dispatch: ComputeDispatch): void {
     const memory = this.#memory;
     if (memory === null) throw new Error("attach guest memory first");
     if (memory.generation !== this.#generation) this.attach(memory);
-    const program = this.#load(dispatch, memory);
+    const program = this.#resolve(dispatch, memory);
     checkPartialLanes(program, dispatch);
     const [x, y, z] = this.#groups(dispatch);
     checkScratchRing(dispatch, x * y * z);
@@ -140,6 +146,11 @@ export class VulkanExecutor implements ComputeExecutor {
     push[Push.ThreadLimit / 4 + 2] = dispatch.z;
     push[Push.ScratchWaveBytes / 4] = dispatch.program.scratchWaveBytes;
     push.set(dispatch.userData, Push.UserData / 4);
+    if (program.resolved !== undefined) {
+      const zero = this.#contexts.addressHigh[context] * 0x1_0000_0000 + this.#contexts.addressLow[context] + Context.Zero;
+      this.#resolver.write(program.resolved, this.#contexts.words, this.#contexts.resolvedAt(context), zero);
+      batch.writes.addAll(this.#resolver.writes);
+    } else if (program.artifact.writesElsewhere) batch.writes.everything = true;
     // Dispatches take effect in order. The barrier also orders after earlier submissions: a queue is one sequence.
     if (follows) queue.barrier();
     queue.bindPipeline(program.pipeline.handle);
@@ -163,6 +174,10 @@ export class VulkanExecutor implements ComputeExecutor {
     return this.#programs.reports();
   }
 
+  modules(): ReadonlyMap<ProgramReport, Uint32Array> {
+    return this.#programs.modules();
+  }
+
   deviceMs(): number | undefined {
     return this.#queue.timestamps === undefined ? undefined : this.#deviceMs;
   }
@@ -182,14 +197,32 @@ export class VulkanExecutor implements ComputeExecutor {
     }
   }
 
-  #load(dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
+  /** The program of a dispatch, with what it needs from the host computed. */
+  #resolve(dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
+    const program = this.#load(dispatch, memory, true);
+    if (program.resolved === undefined) return program;
+    const prepare = () => {
+      this.#inFlight.length = 0;
+      for (const { writes } of this.#batches) this.#inFlight.push(writes);
+      return this.#resolver.prepare(program.resolved!, dispatch.userData, this.#inFlight);
+    };
+    let prepared = prepare();
+    if (prepared === Prepared.Busy) {
+      const error = this.#drain();
+      if (error !== undefined) throw error;
+      prepared = prepare();
+    }
+    return prepared === Prepared.Ready ? program : this.#load(dispatch, memory, false);
+  }
+
+  #load(dispatch: ComputeDispatch, memory: GuestMemory, resolve: boolean): LoadedProgram {
     try {
-      return this.#programs.load(dispatch, memory, this.#windowCount);
+      return this.#programs.load(dispatch, memory, this.#windowCount, resolve);
     } catch (error) {
       // Work in flight may be about to write what was found to be wrong, or may have gone wrong before.
       if (!(error instanceof AnyAgcError) || error.exitCode !== ExitCode.Guest || !this.busy) throw error;
       const earlier = this.#drain();
-      if (earlier === undefined) return this.#programs.load(dispatch, memory, this.#windowCount);
+      if (earlier === undefined) return this.#programs.load(dispatch, memory, this.#windowCount, resolve);
       earlier.cause = error;
       throw earlier;
     }
@@ -212,7 +245,7 @@ export class VulkanExecutor implements ComputeExecutor {
     this.#windows.upload();
     this.#queue.begin();
     this.#queue.timestamp();
-    const batch: Batch = { value: 0, firstContext: this.#nextContext, dispatches: [] };
+    const batch: Batch = { value: 0, firstContext: this.#nextContext, dispatches: [], writes: new Ranges() };
     this.#nextContext = (this.#nextContext + BATCH) % (BATCH * BATCHES);
     this.#batches.push(batch);
     return batch;
