@@ -88,7 +88,7 @@ browserTest("a hostile name is text on the page, and what differs is a table, in
     program.name = `<img src=x onerror=alert(1)></title><script>alert(2)</script>`;
     const { words } = (program.submissions as { words: string[] }[])[1];
     words.splice(words.indexOf("0x00000050"), 3, "0x1", "0x1", "0x1");
-    (program.expect as unknown[]).push({ address: "0x200100000", words: ["0x12345678"] });
+    (program.expect as unknown[]).push({ address: "0x200100000", words: ["0x12345678"], reason: "nobody" });
   };
   const body = (file: string, exit: number) =>
     Page.with(file, async (page) => {
