@@ -21,14 +21,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes HTML of a template; everything that is put in is escaped, unless it is HTML itself.
+ * Makes HTML of a template (not named after it, because formatters rewrite templates of that name); everything that is put in is escaped, unless it is HTML itself.
  *
  * @example
  * ```ts
- * html`<b>${"1 < 2"}</b>`.text; // <b>1 &lt; 2</b>
+ * markup`<b>${"1 < 2"}</b>`.text; // <b>1 &lt; 2</b>
  * ```
  */
-export function html(strings: TemplateStringsArray, ...parts: HtmlPart[]): Html {
+export function markup(strings: TemplateStringsArray, ...parts: HtmlPart[]): Html {
   return new Html(strings.reduce((text, string, i) => text + partText(parts[i - 1]) + string));
 }
 

@@ -6,7 +6,7 @@
 import type { Span } from "../../driver/recording/timeline.ts";
 import { type AnyAgcError, hex } from "../../errors.ts";
 import type { Difference } from "../../guest/map_program.ts";
-import { Html, html } from "./html.ts";
+import { Html, markup } from "./html.ts";
 import { SCRIPT, STYLE } from "./style.ts";
 import { milliseconds, timelineView } from "./timeline_view.ts";
 
@@ -66,59 +66,46 @@ const POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sc
 /** Makes the page. */
 export function reportPage(content: ReportContent): string {
   const { title, outcome, summary, notes, pictures, programs, version } = content;
-  return `<!doctype html>\n${
-    html`
-      <html lang="en">
-        <head>
-          <meta charset="utf-8">
-          <meta http-equiv="Content-Security-Policy" content="${POLICY}">
-          <meta name="viewport" content="width=device-width">
-          <title>${title}: ${outcome}</title>
-          <style>${new Html(STYLE)}</style>
-        </head>
-        <body>
-            <h1>${title}</h1>
-            <p><span class="outcome ${outcome}">${outcome}</span> <span class="dim">anyagc ${version}</span></p>
-            ${notes.map((note) => html`<p>${note}</p>`)}
-      <dl>${summary.map(([name, text]) =>
-        html`
-          <dt>${name}</dt>
-          <dd>${text}</dd>
-        `
-      )}</dl>
-            ${problemList(content)}
-            ${pictures.length === 0 ? undefined : html`<h2 id="pictures">Pictures</h2>${pictures.map(picture)}`}
-            <h2 id="timeline">Timeline</h2>
-            ${timelineView(content.spans)}
-            <h2 id="programs">Programs</h2>
-            ${programs.length === 0
-              ? html`<p class="dim">No program was dispatched.</p>`
-              : [table(programs), code(programs)]}
-            <script>${new Html(SCRIPT)}</script>
-              </body>
-      </html>
-    `.text
-  }`;
+  const { text } = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width">
+<title>${title}: ${outcome}</title>
+<style>${new Html(STYLE)}</style>
+</head>
+<body>
+<h1>${title}</h1>
+<p><span class="outcome ${outcome}">${outcome}</span> <span class="dim">anyagc ${version}</span></p>
+${notes.map((note) => markup`<p>${note}</p>`)}
+<dl>${summary.map(([name, value]) => markup`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+${problemList(content)}
+${pictures.length === 0 ? undefined : markup`<h2 id="pictures">Pictures</h2>${pictures.map(picture)}`}
+<h2 id="timeline">Timeline</h2>
+${timelineView(content.spans)}
+<h2 id="programs">Programs</h2>
+${programs.length === 0 ? markup`<p class="dim">No program was dispatched.</p>` : [table(programs), code(programs)]}
+<script>${new Html(SCRIPT)}</script>
+</body>
+</html>
+`;
+  return text;
 }
 
 function problemList({ error, problems, differences }: ReportContent): Html | undefined {
   const parts: Html[] = [];
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
-    const code = "code" in each
-      ? html`
-        <code>${String(each.code)}</code>
-      `
-      : undefined;
-    parts.push(html`<div class="error">${each.message}${code}</div>`);
+    const code = "code" in each ? markup` <code>${String(each.code)}</code>` : undefined;
+    parts.push(markup`<div class="error">${each.message}${code}</div>`);
   }
-  for (const problem of problems) parts.push(html`<div class="error">${problem}</div>`);
+  for (const problem of problems) parts.push(markup`<div class="error">${problem}</div>`);
   if (differences.length > 0) {
-    parts.push(html`
-      <div class="wide">
-        <table>
+    parts.push(markup`<div class="wide"><table>
       <tr><th>address</th><th>what</th><th class="n">found</th><th class="n">expected</th><th class="n">bytes</th><th>expected by</th></tr>
-      ${differences.map((d) =>
-        html`
+      ${
+      differences.map((d) =>
+        markup`
           <tr>
             <td><code>${hex(d.address)}</code></td>
             <td>${d.kind === "untouched" ? "was changed" : "differs"}</td>
@@ -126,29 +113,27 @@ function problemList({ error, problems, differences }: ReportContent): Html | un
             <td class="n"><code>${hex(d.expected, 2)}</code></td>
             <td class="n">${d.count}</td>
             <td>${d.reason}</td>
-          </tr>\\n
+          </tr>
         `
-      )}</table>
-      </div>
-    `);
+      )
+    }</table></div>`);
   }
-  return parts.length === 0 ? undefined : html`<h2 id="problems">Refusals, faults and differences</h2>${parts}`;
+  return parts.length === 0 ? undefined : markup`<h2 id="problems">Refusals, faults and differences</h2>${parts}`;
 }
 
 function picture({ title, width, height, png }: ReportPicture): Html {
   const source = `data:image/png;base64,${png.toBase64()}`;
-  return html`<figure><img src="${source}" width="${width}" height="${height}" alt="${title}">
+  return markup`<figure><img src="${source}" width="${width}" height="${height}" alt="${title}">
 <figcaption class="dim">${title}, ${width} x ${height}</figcaption></figure>`;
 }
 
 function table(programs: readonly ReportProgram[]): Html {
-  return html`
-    <div class="wide">
-      <table>
+  return markup`<div class="wide"><table>
     <tr><th>address</th><th class="n">instructions</th><th class="n">SPIR-V words</th><th>wave</th><th>mode</th><th>threads</th><th class="n">recompile</th><th class="n">pipeline</th><th class="n">dispatches</th></tr>
-    ${programs.map(({ address, facts: f }, index) =>
-      html`<tr><td><a href="#code" data-program="program-${index}"><code>${hex(address)}</code></a></td>${
-        f === undefined ? html`<td colspan="8" class="dim">did not run</td>` : html`
+    ${
+    programs.map(({ address, facts: f }, index) =>
+      markup`<tr><td><a href="#code" data-program="program-${index}"><code>${hex(address)}</code></a></td>${
+        f === undefined ? markup`<td colspan="8" class="dim">did not run</td>` : markup`
           <td class="n">${f.instructions}</td>
           <td class="n">${f.words}</td>
           <td>wave${f.waveSize}</td>
@@ -159,19 +144,18 @@ function table(programs: readonly ReportProgram[]): Html {
           <td class="n">${f.dispatches}</td>
         `
       }</tr>\n`
-    )}</table>
-    </div>
-  `;
+    )
+  }</table></div>`;
 }
 
 function code(programs: readonly ReportProgram[]): Html {
-  return html`<h2 id="code">Guest code and SPIR-V</h2>
+  return markup`<h2 id="code">Guest code and SPIR-V</h2>
 <label hidden>Program <select id="program">${
-    programs.map(({ address }, index) => html`<option value="program-${index}">${hex(address)}</option>`)
+    programs.map(({ address }, index) => markup`<option value="program-${index}">${hex(address)}</option>`)
   }</select></label>
 ${
     programs.map(({ address, disassembly, spirv }, index) =>
-      html`
+      markup`
         <section class="program" id="program-${index}">
           <div class="code">
             <div>
@@ -183,7 +167,7 @@ ${
               <pre class="spirv">${spirv}</pre>
             </div>
           </div>
-        </section>\\n
+        </section>
       `
     )
   }`;

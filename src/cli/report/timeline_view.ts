@@ -13,8 +13,8 @@ const MARKS = 8;
 
 /** The view. Spans are drawn in the order of their starts; tracks in the order of their first spans. */
 export function timelineView(spans: readonly Span[]): Html {
-  if (spans.length === 0) return html`<p class="dim">Nothing was recorded.</p>`;
-  const end = Math.max(...spans.map((span) => span.endMs), 1e-3);
+  if (spans.length === 0) return markup`<p class="dim">Nothing was recorded.</p>`;
+  const end = spans.reduce((latest, span) => Math.max(latest, span.endMs), 1e-3);
   const shown = spans.length <= MAX_SPANS
     ? spans
     : [...spans].sort((a, b) => length(b) - length(a)).slice(0, MAX_SPANS);
@@ -22,15 +22,15 @@ export function timelineView(spans: readonly Span[]): Html {
   const drawn = new Set(shown);
   const left = spans.length - shown.length;
   const rows = [...tracks.values()].map((own, index) =>
-    html`<div class="track" style="--hue: ${index * 67 % 360}">${
+    markup`<div class="track" style="--hue: ${index * 67 % 360}">${
       own.filter((span) => drawn.has(span)).map((span) => box(span, end))
     }</div>`
   );
-  return html`
+  return markup`
     <label class="zoom">Zoom <input id="zoom" type="range" min="1" max="40" value="1"></label>
-    ${left === 0 ? undefined : html`<p class="dim">The ${left} shortest of ${spans.length} spans are left out.</p>`}
+    ${left === 0 ? undefined : markup`<p class="dim">The ${left} shortest of ${spans.length} spans are left out.</p>`}
     <div class="lanes">
-      <div class="names">${[...tracks.keys()].map((name) => html`<div title="${name}">${name}</div>`)}</div>
+      <div class="names">${[...tracks.keys()].map((name) => markup`<div title="${name}">${name}</div>`)}</div>
       <div class="scroll">
         <div class="tracks">${rows}${axis(end)}</div>
       </div>
@@ -47,7 +47,7 @@ function box(span: Span, end: number): Html {
   const kind = /stopped|forever|failed|refused/.test(span.name) ? " stopped" : /^wait/.test(span.name) ? " wait" : "";
   const title = `${span.name}: ${milliseconds(length(span))} from ${milliseconds(span.startMs)}` +
     (span.detail === undefined ? "" : `\n${span.detail}`);
-  return html`<div class="span${kind}" style="left: ${left.toFixed(4)}%; width: ${
+  return markup`<div class="span${kind}" style="left: ${left.toFixed(4)}%; width: ${
     width.toFixed(4)
   }%" title="${title}">${span.name}</div>`;
 }
@@ -57,9 +57,9 @@ function axis(end: number): Html {
   const step = power * [1, 2, 5, 10].find((factor) => power * factor >= rough)!;
   const marks: Html[] = [];
   for (let at = 0; at < end; at += step) {
-    marks.push(html`<span style="left: ${(100 * at / end).toFixed(3)}%">${milliseconds(at)}</span>`);
+    marks.push(markup`<span style="left: ${(100 * at / end).toFixed(3)}%">${milliseconds(at)}</span>`);
   }
-  return html`<div class="axis">${marks}</div>`;
+  return markup`<div class="axis">${marks}</div>`;
 }
 
 /** A duration for people. */
