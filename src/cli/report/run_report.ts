@@ -7,7 +7,7 @@ import type { ProgramRun } from "../../driver/device.ts";
 import type { ComputeExecutor, ProgramReport } from "../../driver/executor.ts";
 import { RecordingExecutor } from "../../driver/recording/recording_executor.ts";
 import { Timeline } from "../../driver/recording/timeline.ts";
-import { AnyAgcError, type hex } from "../../errors.ts";
+import { AnyAgcError } from "../../errors.ts";
 import type { Picture } from "../../guest/frame.ts";
 import type { Program } from "../../guest/program.ts";
 import { openSpirvTools, type SpirvTools } from "../../../ffi/spirv_tools.ts";

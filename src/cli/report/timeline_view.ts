@@ -4,7 +4,7 @@
  * @module
  */
 import type { Span } from "../../driver/recording/timeline.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, markup } from "./html.ts";
 
 /** Boxes at most; the shortest are left out, and the page says how many. */
 const MAX_SPANS = 4000;
