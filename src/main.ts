@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { watchInterrupts } from "./cli/interrupt.ts";
 import { launch } from "./cli/launcher.ts";
 
 /** Runs the command line and ends the process. */
 export async function main(): Promise<never> {
+  await watchInterrupts();
   Deno.exit(await launch(Deno.args));
 }
 

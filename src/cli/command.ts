@@ -65,6 +65,7 @@ export interface Command {
 /** Options that every command has. */
 export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: "json", summary: "print one JSON object for machines instead of text (docs/cli-json.md)" },
+  { name: "quiet", short: "q", summary: "show no progress" },
   { name: "help", short: "h", summary: "explain the command" },
 ];
 

@@ -14,6 +14,7 @@ export const EXIT_CODES: readonly (readonly [number, string])[] = [
   [ExitCode.Guest, "the guest program failed, was refused, or its results differ"],
   [ExitCode.Usage, "the command line is wrong, or an input is not what it should be"],
   [ExitCode.Host, "the host lacks a library, a device or a feature"],
+  [130, "stopped by Ctrl-C (by another signal: 128 and its number)"],
 ];
 
 /** `anyagc --help`. */

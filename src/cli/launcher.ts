@@ -39,7 +39,7 @@ export async function launch(
       return ExitCode.Done;
     }
     requirePositionals(command, positionals);
-    const result = await command.run({ positionals, options, out: new Output(sink, json) });
+    const result = await command.run({ positionals, options, out: new Output(sink, json, options.quiet === true) });
     if (json) sink.out(toJson(result.data));
     return result.exitCode;
   } catch (error) {

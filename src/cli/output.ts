@@ -3,8 +3,9 @@
  *
  * @module
  */
-
 import { HostError } from "../errors.ts";
+import { stoppable } from "./interrupt.ts";
+import { CLEAR_LINE, Progress, type ProgressTarget, STANDARD_ERROR } from "./progress.ts";
 
 /** Receives text. The launcher gives standard output and standard error; tests give arrays. */
 export interface Sink {
@@ -12,8 +13,8 @@ export interface Sink {
   out(line: string): void;
   /** Errors and progress. */
   err(line: string): void;
-  /** Whether `err` is a terminal on which a line may be rewritten. */
-  readonly terminal: boolean;
+  /** Where progress is shown; nowhere when left out. */
+  readonly progress?: ProgressTarget;
 }
 
 /** Code of the error that standard output takes nothing (a full disk, say). A reader that has gone away is no error. */
@@ -36,12 +37,13 @@ export const STANDARD_SINK: Sink = {
       // There is nobody left to tell; the exit code still says it.
     }
   },
-  terminal: Deno.stderr.isTerminal(),
+  progress: STANDARD_ERROR,
 };
 
 /** Output of one command. */
 export class Output {
-  constructor(readonly sink: Sink, readonly json: boolean) {}
+  /** @param quiet no progress */
+  constructor(readonly sink: Sink, readonly json: boolean, readonly quiet = false) {}
 
   /** A line for people; nothing with `--json`. */
   line(text = ""): void {
@@ -53,14 +55,36 @@ export class Output {
     for (const row of alignColumns(rows)) this.line(indent + row);
   }
 
-  /** Runs `work`; on a terminal a line says so meanwhile, and goes away afterwards. */
+  /** Runs `work`, which cannot tell how far it is; on a terminal a line says so meanwhile, and goes away afterwards. */
   async during<T>(what: string, work: () => T | Promise<T>): Promise<T> {
-    if (!this.sink.terminal) return await work();
-    Deno.stderr.writeSync(new TextEncoder().encode(`${what} ...`));
+    const target = this.quiet ? undefined : this.sink.progress;
+    if (!target?.terminal) return await work();
+    target.write(`${what} ...`);
     try {
       return await work();
     } finally {
-      Deno.stderr.writeSync(new TextEncoder().encode("\r\x1b[K"));
+      target.write(CLEAR_LINE);
+    }
+  }
+
+  /**
+   * Runs `work`, which says how far it is, and which a Ctrl-C ends at its next `update`.
+   *
+   * @param what for example `running julia`
+   * @param unit what is counted, in the plural
+   * @param total how many there are, if known
+   */
+  async progress<T>(
+    what: string,
+    unit: string,
+    total: number | undefined,
+    work: (progress: Progress) => T | Promise<T>,
+  ): Promise<T> {
+    const progress = new Progress(this.quiet ? undefined : this.sink.progress, what, unit, total);
+    try {
+      return await stoppable(() => work(progress));
+    } finally {
+      progress.finish();
     }
   }
 }

@@ -16,7 +16,7 @@ Deno.test("JSON shows 64-bit integers as hexadecimal text and typed arrays as ar
 
 Deno.test("an output for machines prints no lines", () => {
   const lines: string[] = [];
-  const sink = { out: (line: string) => void lines.push(line), err: () => {}, terminal: false };
+  const sink = { out: (line: string) => void lines.push(line), err: () => {} };
   new Output(sink, true).line("no");
   new Output(sink, false).table([["yes", "1"]], "  ");
   assertEquals(lines, ["  yes  1"]);

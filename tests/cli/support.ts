@@ -8,7 +8,6 @@ import { missingDevice } from "../support/vulkan.ts";
 export class TestSink implements Sink {
   readonly outLines: string[] = [];
   readonly errLines: string[] = [];
-  readonly terminal = false;
   out = (line: string): void => void this.outLines.push(line);
   err = (line: string): void => void this.errLines.push(line);
   get text(): string {
