@@ -12,6 +12,7 @@ import { Flag, type Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import { add64, extend64 } from "./memory.ts";
+import { refuse } from "./refusal.ts";
 
 /**
  * High half of the address that an access gets whose V# asks at run time for what is only implemented for constant descriptors (ADD_TID_ENABLE, or
@@ -68,7 +69,10 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
   const start = known(scalarOffset) === 0 ? base : ir.emit(Op.IAdd64, base, extend64(l, scalarOffset));
 
   if (swizzled) {
-    const log = 3 + (((bits3 ?? 0) >>> 21) & 3);
+    if (bits3 === undefined) {
+      return refuse("SWIZZLE_ENABLE in a V# whose word 3 is not known when the program is recompiled");
+    }
+    const log = 3 + ((bits3 >>> 21) & 3);
     const isRow = !hasIndex && l.request.waveSize <= 1 << log;
     // Private memory of compilers: the lanes' dwords, whose descriptor comes from user data.
     const swizzles = bits1 === undefined ? ir.emit(Op.INe, ir.emit(Op.And, word1, l.u(0x80000000)), l.u(0)) : l.true;
@@ -84,7 +88,7 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
       address: (at) => ir.emit(Op.IAdd64, start, place(l.addConstant(offset, at))),
       inRange: (at) => {
         const here = l.addConstant(offset, at);
-        if (bits3 !== undefined && ((bits3 >>> 28) & 3) === RAW) {
+        if (((bits3 >>> 28) & 3) === RAW) {
           return ir.emit(Op.Ult64, raw(here), extend64(l, records));
         }
         return rangeCheck(l, word3, bits3, index, here, stride, records);

@@ -15,6 +15,7 @@ import { defineImage } from "./mimg.ts";
 import { defineIndexed } from "./indexed.ts";
 import { defineDivision } from "./vop_division.ts";
 import { defineDouble } from "./vop_double.ts";
+import { defineFormattedBuffer } from "./mbuf_format.ts";
 import { defineHalf } from "./vop_half.ts";
 import { defineInt16 } from "./vop_int16.ts";
 import { defineLanes } from "./vop_lanes.ts";
@@ -70,6 +71,7 @@ function build(): (Handler | undefined)[] {
       defineFlat,
       defineScratch,
       defineBuffer,
+      defineFormattedBuffer,
       defineImage,
       definePermutations,
       defineIndexed,

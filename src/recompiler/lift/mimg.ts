@@ -5,8 +5,10 @@ import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import { type ImageClass, imageFields } from "./image_descriptor.ts";
 import { coherence, extend64, joinDwords, splitDwords, vectorType } from "./memory.ts";
-import { type PixelFormat, pixelFormat } from "./pixel_formats.ts";
-import { packTexel, unpackTexel } from "./pixels.ts";
+import { type Format, formatOf } from "../../rdna/formats.ts";
+import { packElement } from "./formats/pack.ts";
+import { selectComponent } from "./formats/selectors.ts";
+import { unpackElement } from "./formats/unpack.ts";
 import { refuse } from "./refusal.ts";
 
 /** Adds the handlers of this class. */
@@ -16,11 +18,11 @@ export function defineImage(define: Define): void {
 }
 
 const DIM_2D = 1, TYPE_2D = 9, TILE_LINEAR = 0;
-const SELECT_ZERO = 0, SELECT_ONE = 1, SELECT_X = 4;
+const SELECT_X = 4;
 
 interface Image {
   readonly fields: ImageClass;
-  readonly format: PixelFormat;
+  readonly format: Format;
   /** U64 address of the texel. */
   readonly address: number;
   /** Bool: active, and inside the image. */
@@ -45,7 +47,7 @@ function imageOf(l: Lifter, i: Instruction): Image | undefined {
     return undefined;
   }
   const fields = imageFields(descriptor);
-  const format = pixelFormat(fields.format);
+  const format = formatOf(fields.format);
   if (format === undefined) return refuse(`image format ${fields.format} is not implemented`);
   if (fields.type !== TYPE_2D) refuse(`image type ${fields.type} is not implemented, only 2D (9)`);
   if (fields.tileMode !== TILE_LINEAR) {
@@ -91,7 +93,7 @@ function coordinates(l: Lifter, i: Instruction): [number, number] {
   return [l.asU(l.source(i.addr)), l.asU(l.source(second))];
 }
 
-function dwordsOf(format: PixelFormat): number {
+function dwordsOf(format: Format): number {
   return Math.max(1, format.bytes / 4);
 }
 
@@ -103,17 +105,9 @@ function load(l: Lifter, i: Instruction): void {
   if (image === undefined) return l.setVectors(i.dst, wanted.map(() => l.u(0)));
   const { format, fields, address, active } = image;
   const loaded = l.ir.append(Op.Load, vectorType(dwordsOf(format)), address, active, format.bytes | coherence(i));
-  const components = unpackTexel(l, format, splitDwords(l, loaded, dwordsOf(format)));
-  const isInt = format.kind === "uint" || format.kind === "sint";
-  const one = isInt ? l.u(1) : l.ir.constF(0x3f800000);
-  const select = (selector: number) => {
-    if (selector === SELECT_ZERO) return l.u(0);
-    if (selector === SELECT_ONE) return one;
-    if (selector < SELECT_X) return refuse(`selector ${selector} in an image descriptor is reserved`);
-    // Components that the format lacks are 0, 0, 0, 1.
-    return components[selector - SELECT_X] ?? (selector === SELECT_X + 3 ? one : l.u(0));
-  };
-  l.setVectors(i.dst, wanted.map((k) => select(fields.selectors[k])));
+  const components = unpackElement(l, format, splitDwords(l, loaded, dwordsOf(format)));
+  const selectors = fields.selectors.reduce((bits, selector, k) => bits | selector << (k * 3), 0);
+  l.setVectors(i.dst, wanted.map((k) => selectComponent(l, format, selectors, k, components)));
 }
 
 function store(l: Lifter, i: Instruction): void {
@@ -128,6 +122,6 @@ function store(l: Lifter, i: Instruction): void {
       refuse(`image_store with dmask 0x${i.mode.toString(16)} to format ${format.name} is not implemented`);
     }
   });
-  const dwords = packTexel(l, format, format.bits.map((_, k) => l.source(i.data + k)));
+  const dwords = packElement(l, format, format.bits.map((_, k) => l.asU(l.source(i.data + k))));
   l.ir.emit(Op.Store, address, active, joinDwords(l, dwords), format.bytes | coherence(i));
 }

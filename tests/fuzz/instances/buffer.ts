@@ -42,11 +42,8 @@ interface Descriptor {
   word3: number;
 }
 
-/** Formats of 16 bytes at most (AMD RDNA2 ISA, unified formats), those whose elements divide a record. */
-const FORMATS = [
-  ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29],
-  ...[50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 75, 76, 77],
-];
+/** Numbers of all buffer formats (AMD RDNA2 ISA, unified formats). */
+const FORMATS = Array.from({ length: 77 }, (_, k) => k + 1);
 
 /** What an instance does, chosen before anything is emitted. */
 interface Plan {
@@ -64,6 +61,8 @@ interface Plan {
   /** Register that index and offset of loads come from. */
   source: number;
   descriptor: Descriptor;
+  /** Word 3 is not known when the program is recompiled. */
+  unknown: boolean;
 }
 
 function randomPlan(opcode: Opcode, settings: BatchSettings, random: Random): Plan {
@@ -90,6 +89,7 @@ function randomPlan(opcode: Opcode, settings: BatchSettings, random: Random): Pl
     scalarOffset: random.chance(0.4) ? 64 * random.below(4) : 0,
     source: v(random.pick([14, 15, 16, 17, 18, 28])),
     descriptor,
+    unknown: formatCount > 0 && !descriptor.swizzle && isGood(descriptor.word3) && random.chance(0.4),
   };
 }
 
@@ -109,9 +109,16 @@ function randomDescriptor(settings: BatchSettings, random: Random, idxen: boolea
   return { stride, records, swizzle, word3 };
 }
 
+/** Whether word 3 asks for nothing that is refused: a reserved selector, the fourth component of three, ADD_TID_ENABLE. */
+function isGood(word3: number): boolean {
+  const selectors = [0, 3, 6, 9].map((at) => word3 >>> at & 7), format = word3 >>> 12 & 0x7f;
+  const hasThree = (format >= 30 && format <= 43) || (format >= 72 && format <= 74);
+  return (word3 & 1 << 23) === 0 && selectors.every((s) => s !== 2 && s !== 3 && !(hasThree && s === 7));
+}
+
 /** Emits the descriptor and the address registers. */
 function emitPlace(code: Code, plan: Plan, region: number): void {
-  const { isLoad, idxen, offen, outside, shared, source, descriptor } = plan;
+  const { isLoad, idxen, offen, outside, shared, source, descriptor, unknown } = plan;
   if (isLoad) {
     code.sop2("s_add_u32", BASE, 0, Operand.Literal, 1024);
     code.sop2("s_addc_u32", BASE + 1, 1, int(0));
@@ -120,7 +127,11 @@ function emitPlace(code: Code, plan: Plan, region: number): void {
   const word1 = DATA_HIGH | descriptor.stride << 16 | (descriptor.swizzle ? 1 << 31 : 0);
   code.sop1("s_mov_b32", DESCRIPTOR + 1, Operand.Literal, word1);
   code.sop1("s_mov_b32", DESCRIPTOR + 2, Operand.Literal, descriptor.records);
-  code.sop1("s_mov_b32", DESCRIPTOR + 3, Operand.Literal, descriptor.word3);
+  if (unknown) {
+    // No workgroup has so high a number.
+    code.sop2("s_lshr_b32", 7, 4, int(31));
+    code.sop2("s_or_b32", DESCRIPTOR + 3, 7, Operand.Literal, descriptor.word3);
+  } else code.sop1("s_mov_b32", DESCRIPTOR + 3, Operand.Literal, descriptor.word3);
   code.sopk("s_movk_i32", SCALAR_OFFSET, plan.scalarOffset);
   if (idxen) {
     if (isLoad) code.vop("v_and_b32", v(ADDRESS), Operand.Literal, source, outside ? 0xff : 0x1f);
@@ -170,7 +181,9 @@ export function bufferInstance(opcode: Opcode, settings: BatchSettings, random: 
     offen: plan.offen,
     idxen: plan.idxen,
     glc: plan.glc,
-    format: random.pick(FORMATS),
+    format: random.pick(
+      plan.unknown ? FORMATS.filter((n) => isGood(plan.descriptor.word3 & 0xfff | n << 12)) : FORMATS,
+    ),
   });
   const isFloat = opcode.memory?.kind === "f";
   const returned = isFloat ? (opcode.memory!.bits === 64 ? float64 : float32) : exact;

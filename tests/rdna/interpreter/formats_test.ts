@@ -1,7 +1,7 @@
 /** Formats of typed buffers and images, one by one: what a load gives and what a store writes, and selectors. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
-import { FORMAT_NUMBERS, formatOf } from "../../../src/rdna/interpreter/memory/formats.ts";
+import { FORMAT_NUMBERS, formatOf } from "../../../src/rdna/formats.ts";
 import { asm, execute, type Program } from "./asm.ts";
 import { type Before, f16, f32, halves, u32 } from "./machine.ts";
 

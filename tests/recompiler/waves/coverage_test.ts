@@ -51,6 +51,8 @@ const CLASSES: readonly (readonly [name: string, accepts: (opcode: Opcode) => bo
   ["FLAT", (o) => o.encoding === Encoding.Flat && o.segment === 0],
   ["SCRATCH", (o) => o.encoding === Encoding.Flat && o.segment === 1],
   ["GLOBAL", (o) => o.encoding === Encoding.Flat && o.segment === 2],
+  ["MUBUF", (o) => o.encoding === Encoding.Mubuf],
+  ["MTBUF", (o) => o.encoding === Encoding.Mtbuf],
   ["VINTRP", (o) => o.words.has("interp")],
   ["EXP", (o) => o.encoding === Encoding.Exp],
   [
@@ -73,6 +75,8 @@ const PINNED: Readonly<Record<string, readonly [number, number, number, number]>
   FLAT: [54, 0, 0, 0],
   SCRATCH: [22, 0, 0, 0],
   GLOBAL: [57, 0, 0, 0],
+  MUBUF: [75, 0, 0, 0],
+  MTBUF: [16, 0, 0, 0],
   VINTRP: [0, 0, 6, 0],
   EXP: [0, 0, 1, 0],
   "vector lanes": [12, 0, 0, 0],

@@ -2,7 +2,7 @@
 import { Flag, type Instruction } from "../../instruction.ts";
 import { refuse } from "../machine/refuse.ts";
 import type { Wave } from "../machine/wave.ts";
-import { type Format, formatOf } from "../memory/formats.ts";
+import { type Format, formatOf } from "../../formats.ts";
 import { blockOf, Tile, type TileBlock } from "./tiling.ts";
 
 /** Resource types. */

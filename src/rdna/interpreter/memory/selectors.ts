@@ -1,11 +1,12 @@
 /** DST_SEL: which component of the format each register gets, and 16-bit register data (AMD RDNA2 ISA, section 8.1.4 and 8.2.5). */
 import type { Instruction } from "../../instruction.ts";
-import { f16Value, f32Bits, f32Value } from "../float/bits.ts";
+import { f32Value, isNan32, quiet32, widen16 } from "../float/bits.ts";
 import { Round } from "../float/mode.ts";
 import { roundToF16 } from "../float/round.ts";
 import { refuse } from "../machine/refuse.ts";
 import type { Wave } from "../machine/wave.ts";
-import { COMPONENTS, type Format } from "./formats.ts";
+import type { Format } from "../../formats.ts";
+import { COMPONENTS } from "./formats.ts";
 
 /** DST_SEL codes: zero, one, or component X..W. */
 const SELECT_ZERO = 0, SELECT_ONE = 1, SELECT_X = 4;
@@ -67,8 +68,11 @@ export function toD16(value: number, format: Format): number {
   return number === number ? roundToF16(number, Round.NearestEven) : 0x7e00;
 }
 
-/** A 16-bit component as 32 bits: f16 as f32, integers extended by the format's sign. */
+/** A 16-bit component as 32 bits: f16 as f32 (a NaN becomes quiet), integers extended by the format's sign. */
 export function fromD16(bits: number, format: Format): number {
-  if (format.isFloat) return f32Bits(f16Value(bits));
+  if (format.isFloat) {
+    const wide = widen16(bits);
+    return isNan32(wide) ? quiet32(wide) : wide;
+  }
   return format.kind === "sint" ? bits << 16 >> 16 : bits;
 }
