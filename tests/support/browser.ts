@@ -28,7 +28,6 @@ export class Page {
   readonly messages: string[] = [];
   /** Addresses of everything that was asked for. */
   readonly requests: string[] = [];
-  #loaded = Promise.withResolvers<void>();
   #next = 1;
   readonly #replies = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
 
@@ -36,7 +35,6 @@ export class Page {
     socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
     socket.onclose = () => {
       const gone = new Error("the browser closed the connection");
-      this.#loaded.reject(gone);
       for (const reply of this.#replies.values()) reply.reject(gone);
     };
   }
@@ -64,11 +62,12 @@ export class Page {
       socket.onerror = () => opened.reject(new Error("no connection to the browser"));
       await opened.promise;
       for (const domain of ["Page", "Runtime", "Network", "Log"]) await page.command(`${domain}.enable`);
-      page.#loaded.promise.catch(() => {});
-      page.#loaded = Promise.withResolvers();
-      page.#loaded.promise.catch(() => {});
-      await page.command("Page.navigate", { url: `file://${file}` });
-      await page.#loaded.promise;
+      const { errorText } = await page.command("Page.navigate", { url: `file://${file}` });
+      if (errorText !== undefined) throw new Error(`the browser cannot load ${file}: ${errorText}`);
+      // The blank page that the browser starts with has load events of its own, so the document is asked.
+      while (await page.evaluate("document.readyState + location.protocol") !== "completefile:") {
+        await new Promise((done) => setTimeout(done, 10));
+      }
       await body(page);
     } finally {
       if (socket?.readyState === WebSocket.OPEN) {
@@ -109,8 +108,7 @@ export class Page {
       return;
     }
     const { method, params } = message;
-    if (method === "Page.loadEventFired") this.#loaded.resolve();
-    else if (method === "Network.requestWillBeSent") this.requests.push(params.request.url);
+    if (method === "Network.requestWillBeSent") this.requests.push(params.request.url);
     else if (method === "Log.entryAdded") this.messages.push(params.entry.text);
     else if (method === "Runtime.consoleAPICalled") this.messages.push(JSON.stringify(params.args));
     else if (method === "Runtime.exceptionThrown") this.messages.push(JSON.stringify(params.exceptionDetails));

@@ -76,7 +76,7 @@ export class RunReport {
       programs: this.#programs(run, program),
       version: versionText(),
     };
-    const path = `${this.#folder === "/" ? "" : this.#folder}/index.markup`;
+    const path = `${this.#folder === "/" ? "" : this.#folder}/index.html`;
     await writeOutput(path, new TextEncoder().encode(reportPage(content)));
     return path;
   }

@@ -24,7 +24,7 @@ async function report(
       `${folder}/a/page`,
       ...args,
     );
-    await body(`${folder}/a/page/index.markup`, exit, text + errors);
+    await body(`${folder}/a/page/index.html`, exit, text + errors);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
