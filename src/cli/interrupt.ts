@@ -5,19 +5,22 @@
  *
  * @module
  */
-import { AnyAgcError, HostError } from "../errors.ts";
+import { HostError } from "../errors.ts";
 
 /** Base of exit codes for signals, as shells call it. */
 const SIGNAL_EXIT = 128;
 const NAMES = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 
-/** Somebody asked the command to stop. */
-export class InterruptedError extends AnyAgcError {
+/** Somebody asked the command to stop. No AnyAgcError, so that nobody goes on with the next input after it. */
+export class InterruptedError extends Error {
   override name = "InterruptedError";
-  override readonly exitCode: number;
+  /** Stable identifier for machines. */
+  readonly code = "interrupted";
+  /** Exit code of the process. */
+  readonly exitCode: number;
 
   constructor(signal: number) {
-    super("interrupted", `stopped (${Object.entries(NAMES).find(([, n]) => n === signal)?.[0] ?? `signal ${signal}`})`);
+    super(`stopped (${Object.entries(NAMES).find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`})`);
     this.exitCode = SIGNAL_EXIT + signal;
   }
 }

@@ -9,6 +9,7 @@ import { parseCommandLine, requirePositionals } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { commandHelp, generalHelp } from "./help.ts";
+import { InterruptedError } from "./interrupt.ts";
 import { didYouMean } from "./nearest.ts";
 import { Output, type Sink, STANDARD_SINK, toJson, UNWRITABLE } from "./output.ts";
 import { version, versionLine } from "./version.ts";
@@ -82,6 +83,10 @@ function report(error: unknown, command: Command | undefined, sink: Sink, json: 
 
 function describe(error: unknown): ErrorData {
   if (error instanceof AnyAgcError) return error.toData();
+  if (error instanceof InterruptedError) {
+    const { name, code, message, exitCode } = error;
+    return { class: name, code, message, exitCode, place: {} };
+  }
   // Anything else is a defect of ours: say so, and how to see more.
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return {

@@ -66,14 +66,17 @@ async function run(context: CommandContext) {
   out.line(program.name);
   const report = await startReport(context);
   const verification = verify && await startVerification(device, program.target, verify.ulps);
-  const run = await out.during(
+  const { countDispatches, RUN_UNIT, WatchedExecutor } = await import("./run/watched_executor.ts");
+  const run = await out.progress(
     `running ${program.name} on ${device.name}`,
-    () =>
+    RUN_UNIT,
+    countDispatches(program),
+    (progress) =>
       device.run(program, {
         timeline: report?.timeline,
         wrap: (executor) => {
           const recorded = report?.wrap(executor) ?? executor;
-          return verification?.wrap(recorded) ?? recorded;
+          return new WatchedExecutor(verification?.wrap(recorded) ?? recorded, progress);
         },
       }),
   );
