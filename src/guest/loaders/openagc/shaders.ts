@@ -56,7 +56,7 @@ export function capturedShaders({ file, records }: OpenAgcCapture, notes: string
         `${found.bytes.length} bytes with hash ${hex(fnv1a64(found.bytes), 16)}; recorded are ${description}`,
       );
     }
-    const source = loadSb(found.name, found.bytes);
+    const read = loadSb(found.name, found.bytes), source = own === undefined ? read : { ...read, name: `shader-${id}` };
     return {
       description,
       bytes: found.bytes,
