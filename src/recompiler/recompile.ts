@@ -7,7 +7,7 @@ import { deadCode } from "./passes/dead_code.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
 import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
-import { type Artifact, lacksLanes, type RecompileRequest, threadsOf } from "./request.ts";
+import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute } from "./spirv/emit.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
@@ -37,7 +37,7 @@ export function recompile(request: RecompileRequest, observe?: PassObserver): Ar
   observe?.("simplify", () => dumpIr(ir));
   const threads = threadsOf(request);
   const lanes = Math.ceil(threads / request.waveSize) * request.waveSize;
-  const regions = chooseRegions(ir, ldsHazards(ir, lacksLanes(request) ? lanes : threads), threads > request.waveSize);
+  const regions = chooseRegions(ir, ldsHazards(ir, threads, lanes), threads > request.waveSize);
   ir = regions.ir;
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
   ir = deadCode(simplify(ir));

@@ -9,13 +9,17 @@ import { indexStructure, type StructureIndex } from "./structure.ts";
  * comes before any lane's later write, without s_barrier; compilers count on it (a workgroup of one wave has its barriers removed). Invocations
  * of a host run apart. Two accesses conflict when one of them writes, unless both are atomic or every lane provably stays in its own bytes.
  *
+ * @param threads of the workgroup
+ * @param lanes of its waves: more than threads where the last wave has lanes without threads
  * @returns operations before which a barrier is needed.
  */
-export function ldsHazards(ir: Ir, threads: number): Set<number> {
+export function ldsHazards(ir: Ir, threads: number, lanes = threads): Set<number> {
   const hazards = new Set<number>();
-  if (threads <= 1 || !writesLds(ir)) return hazards;
+  if (!writesLds(ir)) return hazards;
+  const count = lanes === threads || onlyThreadsAccess(ir) ? threads : lanes;
+  if (count <= 1) return hazards;
   const structure = indexStructure(ir);
-  const finder = new HazardFinder(ir, structure, hazards, threads);
+  const finder = new HazardFinder(ir, structure, hazards, count);
   finder.walk(0, ir.length, new Set());
   return hazards;
 }
@@ -23,6 +27,54 @@ export function ldsHazards(ir: Ir, threads: number): Set<number> {
 function writesLds(ir: Ir): boolean {
   for (let i = 0; i < ir.length; i++) if (ir.op[i] === Op.LdsStore || ir.op[i] === Op.LdsAtomic) return true;
   return false;
+}
+
+/** Whether lanes without threads never access LDS: nothing switches them on, as EXEC could. */
+function onlyThreadsAccess(ir: Ir): boolean {
+  const masks = threadMasks(ir);
+  for (let i = 0; i < ir.length; i++) {
+    const op = ir.op[i];
+    if ((op === Op.LdsLoad || op === Op.LdsStore || op === Op.LdsAtomic) && masks[ir.b[i]] === 0) return false;
+  }
+  return true;
+}
+
+/** 1 at each Bool that is never true in a lane without a thread: believed of all, until nothing refutes it any more. */
+function threadMasks(ir: Ir): Uint8Array {
+  const masks = new Uint8Array(ir.length).fill(1);
+  const holds = (i: number): boolean => {
+    const a = ir.a[i], b = ir.b[i];
+    switch (ir.op[i]) {
+      case Op.Input:
+        return a === InputKind.ThreadActive;
+      case Op.Const:
+        return a === 0;
+      case Op.LAnd:
+        return masks[a] === 1 || masks[b] === 1;
+      case Op.LOr:
+      case Op.LXor:
+      case Op.Phi:
+      case Op.LoopPhi:
+        return masks[a] === 1 && masks[b] === 1;
+      case Op.Select:
+        return masks[b] === 1 && masks[ir.c[i]] === 1;
+      case Op.ContPhi:
+      case Op.BreakPhi:
+        for (let k = 0; k < b; k++) if (masks[ir.pool[a + k]] === 0) return false;
+        return true;
+      default:
+        return false;
+    }
+  };
+  for (let changed = true; changed;) {
+    changed = false;
+    for (let i = 0; i < ir.length; i++) {
+      if (masks[i] === 0 || holds(i)) continue;
+      masks[i] = 0;
+      changed = true;
+    }
+  }
+  return masks;
 }
 
 /** Accesses since the last barrier, by operation. */
@@ -167,12 +219,14 @@ class HazardFinder {
     const { ir } = this;
     const op = ir.op[value];
     if (op === Op.Const) return true;
-    if (op === Op.Input) return ir.a[value] === InputKind.UserData || ir.a[value] === InputKind.WorkgroupId;
+    if (op === Op.Input) return FIXED_INPUTS.includes(ir.a[value]);
     if (depth > DEPTH || !FIXED_OPERATIONS.has(op)) return false;
     return this.fixed(ir.a[value], depth + 1) && this.fixed(ir.b[value], depth + 1);
   }
 }
 
+/** Inputs that are the same for all lanes of a workgroup. */
+const FIXED_INPUTS: readonly number[] = [InputKind.UserData, InputKind.Resolved, InputKind.WorkgroupId];
 /** Operations that are looked through at most. */
 const DEPTH = 10;
 const FIXED_OPERATIONS: ReadonlySet<number> = new Set([Op.IAdd, Op.ISub, Op.IMul, Op.Shl, Op.Shr, Op.And, Op.Or]);

@@ -56,3 +56,41 @@ Deno.test("what is added may not change from one iteration to the next, although
   const moved = (ir: Ir, i: number, trip: number) => ir.emit(Op.IAdd, words(ir, i), words(ir, trip));
   assertEquals(hazards(64, moved) > 0, true);
 });
+
+/** Stores and loads of one thread in a wave of 32 lanes, under a mask that goes around a loop. */
+function oneThread(mask: (ir: Ir, thread: number, running: number) => number): number {
+  const ir = new Ir();
+  const zero = ir.constU(0);
+  const thread = ir.append(Op.Input, Type.Bool, InputKind.ThreadActive);
+  const limit = ir.append(Op.Input, Type.U32, InputKind.UserData, 0);
+  ir.emit(Op.Loop);
+  const running = ir.append(Op.LoopPhi, Type.Bool, thread, 0), trip = ir.append(Op.LoopPhi, Type.U32, zero, 0);
+  const active = mask(ir, thread, running);
+  const old = ir.append(Op.LdsLoad, Type.U32, zero, active, 4);
+  ir.emit(Op.LdsStore, ir.constU(4), active, ir.emit(Op.IAdd, old, trip), 4);
+  ir.emit(Op.LdsStore, zero, active, old, 4);
+  const next = ir.emit(Op.IAdd, trip, ir.constU(1));
+  ir.emit(Op.If, ir.emit(Op.ULe, limit, next), IfKind.Scalar);
+  ir.emit(Op.Break);
+  ir.emit(Op.EndIf);
+  const still = ir.emit(Op.LAnd, active, ir.emit(Op.ULt, old, limit));
+  ir.emit(Op.LoopCont);
+  ir.b[running] = still;
+  ir.b[trip] = next;
+  ir.emit(Op.EndLoop);
+  ir.emit(Op.End);
+  validateIrVerbosely(ir);
+  return ldsHazards(ir, 1, 32).size;
+}
+
+Deno.test("lanes without a thread are no danger while nothing switches them on", () => {
+  assertEquals(oneThread((_ir, thread) => thread), 0);
+  assertEquals(oneThread((_ir, _thread, running) => running), 0);
+  assertEquals(oneThread((ir, thread, running) => ir.emit(Op.LOr, thread, running)), 0);
+});
+
+Deno.test("a mask that switches on lanes without a thread needs barriers", () => {
+  assertEquals(oneThread((ir) => ir.constB(true)) > 0, true);
+  assertEquals(oneThread((ir, thread) => ir.emit(Op.LNot, thread)) > 0, true);
+  assertEquals(oneThread((ir, thread, running) => ir.emit(Op.LOr, ir.emit(Op.LNot, thread), running)) > 0, true);
+});
