@@ -13,6 +13,8 @@ export interface CommandOption {
   readonly short?: string;
   /** Word for the value in help; an option without one is a flag. */
   readonly value?: string;
+  /** Words that the value can be, for completion. What DIR, FILE or PATH names is on the disk. */
+  readonly values?: readonly string[];
   /** What it does, in one line. */
   readonly summary: string;
 }
@@ -27,6 +29,8 @@ export interface CommandArgument {
   readonly optional?: boolean;
   /** May be given several times; only the last argument can be. */
   readonly repeated?: boolean;
+  /** The words that it can be, for completion; a file's name when left out. */
+  readonly values?: readonly string[];
 }
 
 /** What a command gets. */

@@ -21,8 +21,18 @@ export const DISASM: Command = {
   ],
   arguments: [{ name: "FILE", summary: "a program, a capture, a shader record, or machine code" }],
   options: [
-    { name: "raw", value: "TARGET", summary: `take FILE as plain machine code of TARGET: ${TARGETS.join(" or ")}` },
-    { name: "wave", value: "LANES", summary: "lanes per wave, 32 or 64, where the file does not say (default 64)" },
+    {
+      name: "raw",
+      value: "TARGET",
+      values: TARGETS,
+      summary: `take FILE as plain machine code of TARGET: ${TARGETS.join(" or ")}`,
+    },
+    {
+      name: "wave",
+      value: "LANES",
+      values: ["32", "64"],
+      summary: "lanes per wave, 32 or 64, where the file does not say (default 64)",
+    },
   ],
   example: "anyagc disasm shaders/julia/program.json",
   run,

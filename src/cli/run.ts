@@ -26,6 +26,7 @@ export const RUN: Command = {
     {
       name: "device",
       value: "NAME",
+      values: ["software", "cpu"],
       summary: "device to use: a part of its name, or software: the interpreter (default: ANYPS5_GPU)",
     },
     { name: "frames", value: "DIR", summary: "write the program's picture to DIR as PNG" },

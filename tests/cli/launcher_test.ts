@@ -144,7 +144,9 @@ Deno.test("the general help names every command, switch and exit code", async ()
     const sink = new TestSink();
     assertEquals(await launch(args, sink), 0);
     for (const command of COMMANDS) assertStringIncludes(sink.text, `${command.name} `);
-    for (const word of ["ANYPS5_GPU", "0  done", "3  the host lacks"]) assertStringIncludes(sink.text, word);
+    for (const word of ["ANYPS5_GPU", "0    done", "3    the host lacks", "130  stopped by Ctrl-C"]) {
+      assertStringIncludes(sink.text, word);
+    }
   }
 });
 

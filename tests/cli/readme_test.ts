@@ -13,7 +13,7 @@ function blocks(language: string): string[] {
 Deno.test("the README's commands are tasks", () => {
   const commands = blocks("sh").flatMap((block) => block.trim().split("\n"));
   assertEquals(commands, ["npx --yes deno@2.9.6 task run", "npx --yes deno@2.9.6 task test"]);
-  for (const name of ["run", "test", "check", "gen", "bench"]) {
+  for (const name of ["run", "test", "build", "check", "gen", "bench"]) {
     assert(name in project.tasks, name);
     assert(README.includes(`task ${name}`), name);
   }

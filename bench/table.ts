@@ -1,0 +1,38 @@
+/**
+ * What a benchmark is. Each file of this folder with a `TABLE` measures one table; tables.ts lists them, `anyagc bench` runs them.
+ *
+ * @module
+ */
+
+/** What a table gets. */
+export interface BenchContext {
+  /** Fewer and smaller cases: shows that it works, not how fast it is. */
+  readonly quick: boolean;
+  /** Tells how far it is; throws when the user wants to stop. */
+  progress(done: number, total: number): void;
+}
+
+/** What was measured. */
+export interface BenchResult {
+  /** For machines. */
+  readonly data: { readonly schema: string } & Record<string, unknown>;
+  /** For people: the table. */
+  readonly lines: readonly string[];
+}
+
+/** One table. */
+export interface BenchTable {
+  /** Name on the command line; that of the file. */
+  readonly name: string;
+  /** One line, no full stop. */
+  readonly summary: string;
+  run(context: BenchContext): BenchResult | Promise<BenchResult>;
+}
+
+/** Runs a table as a script: `deno run -A bench/NAME.ts [--quick] [--json]`. */
+export async function runAsScript(table: BenchTable): Promise<void> {
+  const quick = Deno.args.includes("--quick");
+  const { data, lines } = await table.run({ quick, progress: () => {} });
+  if (Deno.args.includes("--json")) console.log(JSON.stringify(data, null, 1));
+  else lines.forEach((line) => console.log(line));
+}

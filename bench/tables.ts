@@ -1,0 +1,11 @@
+/**
+ * The list of tables. Add a line here for a new file.
+ *
+ * @module
+ */
+import type { BenchTable } from "./table.ts";
+
+/** Names, and how to load each: what one measures is not loaded for another. */
+export const TABLES: readonly { readonly name: string; load(): Promise<BenchTable> }[] = [
+  { name: "recompile", load: async () => (await import("./recompile.ts")).TABLE },
+];
