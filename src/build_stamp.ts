@@ -8,6 +8,8 @@
 export interface BuildStamp {
   /** Git commit that was built, with `+` when files differed from it. */
   readonly commit?: string;
+  /** Different for every build that may behave differently. */
+  readonly id: string;
   /** SHA-256 of files that are carried along and are no modules, by name. */
   readonly assets: Readonly<Record<string, string>>;
 }

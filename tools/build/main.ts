@@ -44,7 +44,12 @@ export async function build(options: BuildOptions): Promise<BuildKind> {
   await buildSpirvTools();
   const library = await Deno.readFile(defaultOutput());
   const esbuild = await fetchEsbuild();
-  const stamp: BuildStamp = { commit: await builtCommit(), assets: { [libraryName]: await sha256(library) } };
+  const commit = await builtCommit(), known = commit !== undefined && !commit.endsWith("+");
+  const stamp: BuildStamp = {
+    commit,
+    id: known ? commit : `${commit ?? ""}${new Date().toISOString()}`,
+    assets: { [libraryName]: await sha256(library) },
+  };
   const entry = ENTRY_FILE.replace(/\.js$/, "");
   const files = await bundle({ esbuild, root: ROOT, entries: { [entry]: "src/executable/entry.ts" }, stamp });
   files.set(libraryName, library);

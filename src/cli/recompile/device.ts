@@ -5,8 +5,7 @@
  */
 import { HostError } from "../../errors.ts";
 import { GpuDevice } from "../../gpu/device.ts";
-import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
-import { probeEndsLoops } from "../../gpu/probe/loop_probe.ts";
+import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 
@@ -51,9 +50,10 @@ export function deviceFor(name: string | undefined): NamedDevice {
     throw error;
   }
   try {
+    const { float, endsLoops } = probeDevice(gpu);
     return {
       name: gpu.capabilities.name,
-      device: recompilerDevice(gpu.capabilities, probeFloatBehaviour(gpu), probeEndsLoops(gpu)),
+      device: recompilerDevice(gpu.capabilities, float, endsLoops),
     };
   } finally {
     gpu.destroy();

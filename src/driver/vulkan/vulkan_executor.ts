@@ -4,8 +4,7 @@ import { CommandQueue } from "../../gpu/command_queue.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import type { BackingKind } from "../../gpu/guest_backing.ts";
 import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines.ts";
-import { probeFloatBehaviour } from "../../gpu/probe/float_probe.ts";
-import { probeEndsLoops } from "../../gpu/probe/loop_probe.ts";
+import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { Target } from "../../rdna/target.ts";
 import { Context, Push } from "../../recompiler/abi.ts";
@@ -89,7 +88,8 @@ export class VulkanExecutor implements ComputeExecutor {
   constructor(device: GpuDevice, options: VulkanExecutorOptions) {
     this.name = device.capabilities.name;
     this.#device = device;
-    this.recompilerDevice = recompilerDevice(device.capabilities, probeFloatBehaviour(device), probeEndsLoops(device));
+    const { float, endsLoops } = probeDevice(device);
+    this.recompilerDevice = recompilerDevice(device.capabilities, float, endsLoops);
     this.#layout = createPipelineLayout(device);
     this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, timeout: options.timeout });
     this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
@@ -147,7 +147,8 @@ export class VulkanExecutor implements ComputeExecutor {
     push[Push.ScratchWaveBytes / 4] = dispatch.program.scratchWaveBytes;
     push.set(dispatch.userData, Push.UserData / 4);
     if (program.resolved !== undefined) {
-      const zero = this.#contexts.addressHigh[context] * 0x1_0000_0000 + this.#contexts.addressLow[context] + Context.Zero;
+      const zero = this.#contexts.addressHigh[context] * 0x1_0000_0000 + this.#contexts.addressLow[context] +
+        Context.Zero;
       this.#resolver.write(program.resolved, this.#contexts.words, this.#contexts.resolvedAt(context), zero);
       batch.writes.addAll(this.#resolver.writes);
     } else if (program.artifact.writesElsewhere) batch.writes.everything = true;

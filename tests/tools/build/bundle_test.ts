@@ -53,7 +53,7 @@ bundlerTest("workers come along, also of the same name, and those that workers s
     esbuild: findEsbuild()!,
     root: `${folder}/`,
     entries: { entry: "src/main.ts" },
-    stamp: { commit: "-1-", assets: {} },
+    stamp: { commit: "-1-", id: "", assets: {} },
   });
   const out = `${folder}/out`;
   Deno.mkdirSync(out);
