@@ -6,7 +6,8 @@
 import { ExitCode } from "../errors.ts";
 import type { RecordedResults } from "../guest/recorded_results.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
-import { outputOption } from "./capture/save.ts";
+import { outputOption, requireFolderOf, saveCapture } from "./capture/save.ts";
+import { count } from "./count.ts";
 
 /** The command. */
 export const CAPTURE: Command = {
@@ -32,11 +33,11 @@ export const CAPTURE: Command = {
 
 async function run(context: CommandContext) {
   const { out } = context, [file] = context.positionals, output = outputOption(context, "capture");
+  requireFolderOf(output);
   const { loadRunnable } = await import("../guest/load_program.ts");
   const program = loadRunnable(file);
   const { openWrappableDevice } = await import("../driver/device.ts");
   const { recordResults } = await import("../driver/results/record.ts");
-  const { saveCapture } = await import("./capture/save.ts");
   using device = openWrappableDevice({ name: optionText(context, "device") });
   const run = await out.during(`running ${program.name} on ${device.name}`, () => device.run(program));
   let recorded: RecordedResults;
@@ -51,8 +52,11 @@ async function run(context: CommandContext) {
   out.line(program.name);
   out.table([
     ["device", device.name],
-    ["run", `${outcome}, ${dispatches} ${dispatches === 1 ? "dispatch" : "dispatches"}`],
-    ["recorded", `${labels.length} labels, ${changed} bytes of memory in ${memory.length} ranges`],
+    ["run", `${outcome}, ${count(dispatches, "dispatch", "dispatches")}`],
+    [
+      "recorded",
+      `${count(labels.length, "label")}, ${count(changed, "byte")} of memory in ${count(memory.length, "range")}`,
+    ],
     ["capture", `${output}, ${bytes} bytes`],
   ], "  ");
   if (error !== undefined && !out.json) out.sink.err(`anyagc: ${error.message.replaceAll("\n", "\n  ")}`);

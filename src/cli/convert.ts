@@ -5,7 +5,7 @@
  */
 import { AnyAgcError, type ErrorData, ExitCode, UsageError } from "../errors.ts";
 import type { LoadedProgram } from "../guest/program.ts";
-import { outputOption } from "./capture/save.ts";
+import { outputOption, saveCapture } from "./capture/save.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { makeFolder } from "./files.ts";
 
@@ -43,7 +43,6 @@ async function run(context: CommandContext) {
   const targets = await targetsOf(files, output);
   const { loadFile } = await import("../guest/loaders/load_file.ts");
   const { shaderProgram } = await import("../guest/agcap/write_agcap.ts");
-  const { saveCapture } = await import("./capture/save.ts");
   const inputs: Converted[] = [];
   let exitCode: number = ExitCode.Done;
   for (const [i, file] of files.entries()) {

@@ -59,3 +59,29 @@ Deno.test("an output that cannot be written is refused with its path and the cau
     );
     assertEquals(names(folder), ["taken"]);
   }));
+
+Deno.test("a program that is killed while it writes leaves a whole file under the name: the old one or the new one", () =>
+  inFolder(async (folder) => {
+    const module = new URL("../../src/cli/files.ts", import.meta.url).href, size = 8 << 20;
+    const code = `import { writeOutput } from ${JSON.stringify(module)};
+      const [a, b] = [97, 98].map((byte) => new Uint8Array(${size}).fill(byte));
+      for (let i = 0;; i++) { await writeOutput(${
+      JSON.stringify(`${folder}/a`)
+    }, i & 1 ? b : a); if (i === 0) console.log("go"); }`;
+    Deno.writeTextFileSync(`${folder}/writer.ts`, code);
+    for (let i = 0; i < 5; i++) {
+      const child = new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", "--no-check", `${folder}/writer.ts`],
+        stdout: "piped",
+        stderr: "null",
+      }).spawn();
+      const reader = child.stdout.getReader();
+      await reader.read();
+      await new Promise((resolve) => setTimeout(resolve, 7 * i));
+      child.kill("SIGKILL");
+      await child.status;
+      await reader.cancel();
+      const bytes = Deno.readFileSync(`${folder}/a`);
+      assertEquals([bytes.length, bytes.every((byte) => byte === bytes[0])], [size, true]);
+    }
+  }));

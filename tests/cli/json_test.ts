@@ -43,6 +43,18 @@ documented(
   "run",
   PROGRAM,
 );
+documented(
+  "anyagc.capture/1",
+  "capture",
+  ["file", "output", "bytes", "program", "device", "outcome", "dispatches", "labels", "changedBytes", "volatile"],
+  vulkanTest,
+  "capture",
+  PROGRAM,
+  "-o",
+  "/dev/null",
+);
+documented("anyagc.convert/1", "convert", ["inputs"], Deno.test, "convert", PROGRAM, "-o", "/dev/null");
+documented("anyagc.replay/1", "replay", ["equal", "inputs"], vulkanTest, "replay", PROGRAM);
 for (const more of [[], ["--dump", "final"], ["--dump", "list"]]) {
   documented(
     "anyagc.recompile/1",
@@ -56,6 +68,32 @@ for (const more of [[], ["--dump", "final"], ["--dump", "list"]]) {
     ...more,
   );
 }
+
+/** Every key of every input must be in the section, and the ones of `keys` in the first input. */
+async function inputsDocumented(schema: string, keys: readonly string[], ...args: string[]) {
+  const data = JSON.parse((await anyagc(...args, "--json")).text), about = section(schema);
+  for (const input of data.inputs) {
+    for (const key of Object.keys(input)) {
+      assert(about.includes(`\`${key}\``), `${schema}: inputs.${key} is not documented`);
+    }
+  }
+  for (const key of keys) assert(key in data.inputs[0], `${schema}: inputs.${key} is missing`);
+}
+
+vulkanTest("the inputs of convert and replay have the keys that docs/cli-json.md tells, refused ones too", async () => {
+  const bad = projectFile("LICENSE");
+  await inputsDocumented(
+    "anyagc.convert/1",
+    ["file", "output", "kind", "bytes"],
+    "convert",
+    PROGRAM,
+    "-o",
+    "/dev/null",
+  );
+  await inputsDocumented("anyagc.convert/1", ["file", "error"], "convert", bad, "-o", "/dev/null");
+  const keys = ["file", "kind", "outcome", "device", "compared", "differences", "timings"];
+  await inputsDocumented("anyagc.replay/1", keys, "replay", PROGRAM, bad);
+});
 
 Deno.test("an error's place is data", async () => {
   const { code, text } = await anyagc("disasm", projectFile("LICENSE"), "--json");

@@ -1,6 +1,7 @@
 import { hex, UsageError } from "../../errors.ts";
 import type { ResultDifference } from "../../driver/results/compare.ts";
 import type { ProgramRun } from "../../driver/device.ts";
+import { count } from "../count.ts";
 import type { LoadedProgram } from "../../guest/program.ts";
 import type { ReplayContext, ReplayKind, ReplayOutcome } from "./kind.ts";
 
@@ -26,7 +27,7 @@ async function replay(file: string, { out, device: open }: ReplayContext): Promi
     const { name, type, apiVersion, driver } = device.description;
     return {
       equal: differences.length === 0,
-      summary: differences.length === 0 ? compared(program, run) : `${differences.length} differences`,
+      summary: differences.length === 0 ? compared(program, run) : count(differences.length, "difference"),
       lines: [
         ...differences.map(describe),
         ...(differences.length > 0 && result.error !== undefined ? [result.error.message] : []),
@@ -66,15 +67,15 @@ function expected({ result }: ProgramRun): ResultDifference[] {
 
 function describe({ what, address, expected, actual, bytes }: ResultDifference): string {
   const place = address === undefined ? "" : ` at ${hex(address)}`;
-  const count = bytes === undefined ? "" : `; ${bytes} ${bytes === 1 ? "byte differs" : "bytes differ"}`;
-  return `${what}${place}: ${actual}, recorded ${expected}${count}`;
+  const size = bytes === undefined ? "" : `; ${count(bytes, "byte differs", "bytes differ")}`;
+  return `${what}${place}: ${actual}, recorded ${expected}${size}`;
 }
 
 function compared(program: LoadedProgram, { result }: ProgramRun): string {
   const { recorded } = program;
-  if (recorded === undefined) return `${result.compared} ranges as expected`;
+  if (recorded === undefined) return `${count(result.compared, "range")} as expected`;
   if (recorded.outcome === "failed") return `fails as recorded: ${recorded.error!.code}`;
-  return `${recorded.labels.length} labels and ${comparedBytes(program)} bytes of memory as recorded`;
+  return `${count(recorded.labels.length, "label")} and ${count(comparedBytes(program), "byte")} of memory as recorded`;
 }
 
 function comparedBytes({ memory, recorded }: LoadedProgram): number {
