@@ -8,7 +8,8 @@ import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
 import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
 import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
-import { emitCompute } from "./spirv/emit.ts";
+import { emitCompute, type WordAccount } from "./spirv/emit.ts";
+import { TooManyResources } from "./spirv/resolved.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
 /** The passes in order; each can be dumped as text. */
@@ -24,15 +25,21 @@ export type PassObserver = (pass: PassName, text: () => string) => void;
  *
  * @param observe called after each pass.
  * @throws RefusedError naming everything in the program that is not supported, with pc and guest address.
+ * @param account told where the module's words are.
  * @throws InvalidInputError if the code is malformed. @throws NeedsImageDescriptors if `request.imageDescriptors` lacks some.
  */
-export function recompile(request: RecompileRequest, observe?: PassObserver): Artifact {
+export function recompile(
+  request: RecompileRequest,
+  observe?: PassObserver,
+  account?: (account: WordAccount) => void,
+): Artifact {
   const cfg = buildCfg(request.code, { target: request.target, codeAddress: request.codeAddress });
   observe?.("cfg", () => dumpCfg(cfg));
   const tree = structurize(cfg);
   observe?.("structurize", () => dumpTree(tree, cfg));
   let ir = lift(cfg, tree, request);
   observe?.("lift", () => dumpIr(ir));
+  const plan = ir.resources;
   ir = deadCode(simplifyUniformReads(deadCode(simplify(ir))));
   observe?.("simplify", () => dumpIr(ir));
   const threads = threadsOf(request);
@@ -44,7 +51,13 @@ export function recompile(request: RecompileRequest, observe?: PassObserver): Ar
   if (dropAbsentLanes(ir, request)) ir = deadCode(simplify(ir));
   observe?.("final", () => dumpIr(ir));
   const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
-  const artifact = emitCompute(ir, request);
+  let artifact: Artifact;
+  try {
+    artifact = emitCompute(ir, request, { plan, account });
+  } catch (error) {
+    if (!(error instanceof TooManyResources)) throw error;
+    return recompile({ ...request, resolve: false }, observe, account);
+  }
   return { ...artifact, insertedBarriers, codeWords: codeWords(cfg), instructionCount: cfg.instructions.length };
 }
 

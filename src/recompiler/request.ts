@@ -1,4 +1,5 @@
 import type { Target } from "../rdna/target.ts";
+import type { Resources } from "./resources/plan.ts";
 
 /** What the recompiler must know of the device; plain data, part of the cache key. */
 export interface RecompilerDevice {
@@ -91,6 +92,11 @@ export interface RecompileRequest {
    */
   unalignedLoads?: boolean;
   /**
+   * What the program computes from user data and read-only memory alone (numbers and the V# of buffers) comes from the host, which computes it before each
+   * dispatch: see `Artifact.resources`. The host must know that nothing writes that memory from then on until the dispatch is over.
+   */
+  resolve?: boolean;
+  /**
    * Image descriptors (T#, 8 words) that the driver resolved for the program's image instructions, by pc. Only the words' class bits decide the
    * output: see `resources` of {@linkcode RecompileFront}.
    */
@@ -124,6 +130,10 @@ export interface Artifact {
   codeWords: number;
   /** Guest instructions that were recompiled. */
   instructionCount: number;
+  /** What the host must put into the context block; undefined for a program that resolves everything itself. */
+  resources?: Resources;
+  /** The program writes guest memory at addresses that only it knows. */
+  writesElsewhere: boolean;
   /** Barriers that were added to keep the wave's lockstep on LDS. */
   insertedBarriers: number;
 }

@@ -38,6 +38,7 @@ export class ContextBlocks {
   readonly #count: number;
   #buffer: HostBuffer | undefined;
   #view = new DataView(new ArrayBuffer(0));
+  #words = new Uint32Array(0);
   #stride = 0;
 
   /** @param count number of blocks */
@@ -57,6 +58,7 @@ export class ContextBlocks {
       this.#stride = stride;
       this.#buffer = new HostBuffer(this.#device, this.#count * stride);
       this.#view = new DataView(this.#buffer.buffer);
+      this.#words = new Uint32Array(this.#buffer.buffer);
     }
     for (let i = 0; i < this.#count; i++) {
       const address = this.#buffer.deviceAddress + BigInt(i * stride);
@@ -78,6 +80,16 @@ export class ContextBlocks {
     return fault;
   }
 
+  /** Memory of all blocks. */
+  get words(): Uint32Array {
+    return this.#words;
+  }
+
+  /** Index in `words` of a block's resolved area. */
+  resolvedAt(index: number): number {
+    return (index * this.#stride + Context.Resolved) / 4;
+  }
+
   /** A copy of a block's bytes, for tests and tools. */
   read(index: number): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#view.buffer.slice(index * this.#stride, (index + 1) * this.#stride) as ArrayBuffer);
@@ -90,7 +102,7 @@ export class ContextBlocks {
 
   #fill(index: number, windows: readonly WindowTableEntry[]): void {
     const view = this.#view, at = index * this.#stride;
-    for (let i = 0; i < this.#stride; i += 4) view.setUint32(at + i, 0, true);
+    this.#words.fill(0, at / 4, (at + this.#stride) / 4);
     view.setUint32(at + Context.WindowCount, windows.length, true);
     windows.forEach((window, i) => {
       const entry = at + Context.Windows + i * WindowEntry.Bytes;

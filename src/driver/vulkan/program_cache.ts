@@ -75,7 +75,9 @@ export class ProgramCache {
     const { program, waveSize, partialThreads } = dispatch;
     const words = codeAt(memory, program.address, dispatch.place);
     const room = windowRoom(windows);
-    const key = `${requestKey(program, this.#options.target, waveSize, partialThreads)},${room}${resolve ? "" : ",plain"}`;
+    const key = `${requestKey(program, this.#options.target, waveSize, partialThreads)},${room}${
+      resolve ? "" : ",plain"
+    }`;
     let sources = this.#sources.get(key);
     const known = sources?.find(({ code }) => startsWith(words, code));
     if (known !== undefined && known.needs === undefined) return known.programs.get("")!;
@@ -168,7 +170,9 @@ export class ProgramCache {
       return [source(artifact), NO_IMAGES, artifact];
     } catch (error) {
       if (!(error instanceof NeedsImageDescriptors)) throw error;
-      if (resolve) return this.#recompile({ program, waveSize, partialThreads, userData }, code, memory, windows, false);
+      if (resolve) {
+        return this.#recompile({ program, waveSize, partialThreads, userData }, code, memory, windows, false);
+      }
       const images = resolveImages({ needs: error, request }, userData, memory);
       const artifact = recompile({ ...request, imageDescriptors: images.descriptors });
       return [source(artifact, error), images, artifact];

@@ -1,3 +1,4 @@
+import type { ResourcePlan } from "../resources/plan.ts";
 import { Op, OPS, Type } from "./ops.ts";
 
 /**
@@ -32,6 +33,8 @@ export class Ir {
   pc: Int32Array;
   /** Variable-length operands (ContPhi, BreakPhi). */
   pool: number[] = [];
+  /** What the program wants to have from the host; only a lifted program has it. */
+  resources: ResourcePlan | undefined;
   /** pc given to appended entries. */
   currentPc = 0;
   private readonly constants = new Map<number, number>();

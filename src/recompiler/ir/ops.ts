@@ -217,7 +217,9 @@ const ROWS = [
   row("Vec", "-", "vvvv"), // V2 uses a, b; V3 a, b, c
   row("Extract", U32, "vi"),
 
-  // --- memory. Guest addresses are U64, LDS addresses U32 bytes. `active` is a Bool: an inactive access reads 0 / does nothing and never faults. ---
+  // --- memory. Guest addresses are U64, LDS addresses U32 bytes. A Load, Store or Atomic of a buffer that the host resolves (see resources/plan.ts) has its
+  // number in the immediate, and an offset instead of an address: U32 bytes, or a V2 of the offset that is range-checked and one that is added to it.
+  // `active` is a Bool: an inactive access reads 0 / does nothing and never faults. ---
   row("Load", "-", "vvi"), // address, active, MemoryWidth; U32 for up to 4 bytes (narrow ones extended), V2..V4 beyond
   row("Store", Void, "vvvi", { effect: true }), // address, active, value, MemoryWidth
   row("Atomic", U32, "vvvi", { effect: true }), // address, active, data (V2 for kinds with two operands: compare-swap has data, compare), AtomicKind

@@ -1,4 +1,5 @@
 import { dumpIr } from "./dump.ts";
+import { bufferOf } from "../resources/plan.ts";
 import type { Ir } from "./ir.ts";
 import { AtomicKind, hasTwoOperands, IfKind, MemoryWidth, Op, OPS, Type, TYPE_NAMES } from "./ops.ts";
 
@@ -21,7 +22,7 @@ export function validateIrVerbosely(ir: Ir): void {
   }
 }
 
-/** Types of value operands by operation: one letter each: b Bool, u U32, f F32, l U64, d F64, n F32 or F64, * any, v V2..V4. */
+/** Types of value operands by operation: one letter each: b Bool, u U32, f F32, l U64, d F64, a an address or the offset in a buffer, n F32 or F64, * any, v V2..V4. */
 const OPERAND_TYPES: Readonly<Record<string, string>> = {};
 function operands(types: string, names: string): void {
   for (const name of names.split(" ")) (OPERAND_TYPES as Record<string, string>)[name] = types;
@@ -58,8 +59,8 @@ operands("d", "FNeg64 FAbs64 FFloor64 FCeil64 FTrunc64 FRndne64 FRcp64 FRsq64 FS
 operands("f", "CvtF2D");
 operands("u", "CvtU2D CvtS2D");
 operands("v", "Extract");
-operands("lb", "Load");
-operands("lb*", "Store Atomic");
+operands("ab", "Load");
+operands("ab*", "Store Atomic");
 operands("ub*", "LdsStore LdsAtomic");
 
 const ACCEPTS: Readonly<Record<string, (type: number) => boolean>> = {
@@ -70,6 +71,7 @@ const ACCEPTS: Readonly<Record<string, (type: number) => boolean>> = {
   d: (t) => t === Type.F64,
   n: (t) => t === Type.F32 || t === Type.F64,
   v: (t) => t >= Type.V2,
+  a: (t) => t === Type.U64 || t === Type.U32 || t === Type.V2,
   "*": (t) => t !== Type.Void,
 };
 
@@ -323,6 +325,14 @@ class Validator {
   private special(i: number, [a, b, c, d]: number[]): void {
     const { ir } = this;
     switch (ir.op[i]) {
+      case Op.Load:
+        this.place(i, c);
+        break;
+      case Op.Store:
+      case Op.Atomic:
+        this.place(i, d);
+    }
+    switch (ir.op[i]) {
       case Op.Select:
         if (ir.type[b] !== ir.type[i] || ir.type[c] !== ir.type[i]) {
           this.fail(i, "the choices' types differ from the result's");
@@ -349,6 +359,12 @@ class Validator {
     if (OPS[ir.op[i]].name.startsWith("FOrd") || OPS[ir.op[i]].name.startsWith("FUnord")) {
       if (ir.type[a] !== ir.type[b]) this.fail(i, "operands of different types");
     }
+  }
+
+  /** Offsets go with buffers, addresses do not. */
+  private place(i: number, immediate: number): void {
+    const isAddress = this.ir.type[this.ir.a[i]] === Type.U64;
+    if (isAddress !== (bufferOf(immediate) < 0)) this.fail(i, "an address in a buffer, or an offset without one");
   }
 
   private width(i: number, width: number, type: number): void {

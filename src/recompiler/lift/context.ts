@@ -2,6 +2,7 @@ import { ApertureOperand, APERTURES } from "../../rdna/apertures.ts";
 import { Instruction, Operand } from "../../rdna/instruction.ts";
 import { Ir } from "../ir/ir.ts";
 import { InputKind, Op, Type } from "../ir/ops.ts";
+import { ResourcePlan } from "../resources/plan.ts";
 import { lacksLanes, type RecompileRequest, threadsOf } from "../request.ts";
 import { FloatFacts } from "../ir/float_facts.ts";
 import { FloatModes } from "./float_modes.ts";
@@ -47,6 +48,8 @@ export class Lifter {
   private readonly laneInHigh: number = 0;
   /** Lane number in its half of the mask. */
   private readonly laneBit: number;
+  /** What the host computes; undefined where the program must compute everything itself. */
+  readonly resources: ResourcePlan | undefined;
   /** Image instructions whose descriptors the request lacks. */
   readonly imageNeeds: ImageNeed[] = [];
   /** Whether the program asks where LDS and scratch memory lie in the flat address space. */
@@ -60,6 +63,7 @@ export class Lifter {
 
   constructor(readonly request: RecompileRequest, guards: number) {
     const ir = this.ir = new Ir(4096);
+    if (request.resolve) this.resources = ir.resources = new ResourcePlan(ir);
     this.state = new SlotState(guards);
     this.wave64 = request.waveSize === 64;
     this.facts = new FloatFacts(ir);

@@ -94,7 +94,7 @@ export function atomicKind(name: string, wide: boolean): number {
   return ATOMICS[name] | (wide ? AtomicKind.Wide : 0);
 }
 
-/** A guest memory atomic: address, activity and data of the instruction's own registers. */
+/** A guest memory atomic: address, activity and data of the instruction's own registers. `buffer`: bits of the immediate that name one. */
 export function guestAtomic(
   l: Lifter,
   i: Instruction,
@@ -102,11 +102,12 @@ export function guestAtomic(
   wide: boolean,
   address: number,
   active: number,
+  buffer = 0,
 ): void {
   const kind = atomicKind(name, wide);
   const dwords = (wide ? 2 : 1) * (hasTwoOperands(kind) ? 2 : 1);
   const data = joinDwords(l, vectorDwords(l, i.data, dwords));
-  const old = l.ir.append(Op.Atomic, wide ? Type.V2 : Type.U32, address, active, data, kind);
+  const old = l.ir.append(Op.Atomic, wide ? Type.V2 : Type.U32, address, active, data, kind | buffer);
   if (i.dst >= 0) l.setVectors(i.dst, splitDwords(l, old, wide ? 2 : 1));
 }
 

@@ -1,6 +1,7 @@
 /** Untyped buffer instructions (AMD RDNA2 ISA, section 12.13): loads, stores and atomics of fixed width. Formatted ones are not implemented. */
-import type { Instruction } from "../../rdna/instruction.ts";
+import { Flag, type Instruction } from "../../rdna/instruction.ts";
 import { Op } from "../ir/ops.ts";
+import { BUFFER_SHIFT, BufferForm } from "../resources/plan.ts";
 import { type BufferAccess, bufferAccess } from "./buffer_address.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
@@ -10,6 +11,7 @@ import {
   fromHalf,
   guestAtomic,
   intoHalf,
+  joinDwords,
   opcodesNamed,
   refuseForms,
   splitDwords,
@@ -37,6 +39,13 @@ export function defineBuffer(define: Define): void {
 /** Each dword is checked on its own; the first one in range decides whether memory is read at all. */
 function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
   refuseForms(i);
+  const place = resolvedPlace(l, i);
+  if (place !== undefined) {
+    const id = l.ir.append(Op.Load, vectorType(dwords), place.offset, l.exec(), width | coherence(i) | place.buffer);
+    if (bytes < 4) l.setVector(i.dst, half === "none" ? id : intoHalf(l, l.asU(l.source(i.dst)), id, half));
+    else l.setVectors(i.dst, splitDwords(l, id, dwords));
+    return;
+  }
   const access = bufferAccess(l, i);
   if (bytes > 4) refuseSwizzled(access);
   const active = l.and(l.exec(), access.inRange(0));
@@ -51,6 +60,12 @@ function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfe
 
 function store(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
   refuseForms(i);
+  const place = resolvedPlace(l, i);
+  if (place !== undefined) {
+    const value = fromHalf(l, joinDwords(l, vectorDwords(l, i.data, dwords)), half);
+    l.ir.emit(Op.Store, place.offset, l.exec(), value, width | coherence(i) | place.buffer);
+    return;
+  }
   const access = bufferAccess(l, i);
   if (bytes > 4) refuseSwizzled(access);
   vectorDwords(l, i.data, dwords).forEach((value, k) => {
@@ -65,6 +80,18 @@ function store(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transf
   });
 }
 
+/** Where an access goes whose V# the host resolves: offset, and the bits of the immediate operand that name the buffer. */
+function resolvedPlace(l: Lifter, i: Instruction): { offset: number; buffer: number } | undefined {
+  const { ir, resources } = l;
+  if (resources === undefined || (i.flags & Flag.Idxen) !== 0) return undefined;
+  const number = resources.buffer([0, 1, 2, 3].map((k) => l.scalar(i.srsrc + k)), BufferForm.Vector);
+  if (number < 0) return undefined;
+  let offset = l.addConstant(i.flags & Flag.Offen ? l.asU(l.source(i.addr)) : l.u(0), i.imm);
+  const added = l.scalar(i.soffset);
+  if (ir.op[added] !== Op.Const || ir.a[added] !== 0) offset = joinDwords(l, [offset, added]);
+  return { offset, buffer: (number + 1) << BUFFER_SHIFT };
+}
+
 /** Compilers split such accesses into dwords (LLVM, GCNSubtarget::getMaxPrivateElementSize), because elements of a swizzled buffer have 4 bytes. */
 function refuseSwizzled({ swizzled }: BufferAccess): void {
   if (swizzled) refuse("more than a dword from a swizzled buffer");
@@ -73,6 +100,11 @@ function refuseSwizzled({ swizzled }: BufferAccess): void {
 /** Range-checked as a whole. */
 function atomic(l: Lifter, i: Instruction, name: string, wide: boolean): void {
   refuseForms(i);
+  const place = resolvedPlace(l, i);
+  if (place !== undefined) {
+    guestAtomic(l, i, name, wide, place.offset, l.exec(), place.buffer);
+    return;
+  }
   const access = bufferAccess(l, i);
   let active = l.and(l.exec(), access.inRange(0));
   if (wide) refuseSwizzled(access);

@@ -1,6 +1,7 @@
 /** Scalar memory (AMD RDNA2 ISA, section 12.6 and "Scalar memory operations"): every lane loads the same, whatever EXEC says. */
 import { Flag, type Instruction } from "../../rdna/instruction.ts";
 import { MemoryWidth, Op } from "../ir/ops.ts";
+import { BUFFER_SHIFT, BufferForm } from "../resources/plan.ts";
 import { baseAddress } from "./buffer_address.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
@@ -12,7 +13,7 @@ const SIZES = [["", 1], ["x2", 2], ["x4", 4], ["x8", 8], ["x16", 16]] as const;
 export function defineScalarMemory(define: Define): void {
   for (const [suffix, dwords] of SIZES) {
     define(`s_load_dword${suffix}`, (l, i) => load(l, i, dwords, scalarAccess(l, i)));
-    define(`s_buffer_load_dword${suffix}`, (l, i) => load(l, i, dwords, scalarBufferAccess(l, i)));
+    define(`s_buffer_load_dword${suffix}`, (l, i) => loadFromBuffer(l, i, dwords));
   }
 }
 
@@ -71,6 +72,26 @@ function load(l: Lifter, i: Instruction, dwords: number, access: ScalarAccess): 
     splitDwords(l, id, count).forEach((part, k) =>
       loaded.push(k === 0 ? part : l.select(access.inRange((at + k) * 4), part, l.u(0)))
     );
+  }
+  loaded.forEach((id, k) => l.setScalar(i.dst + k, l.resources === undefined ? id : l.resources.value(id)));
+}
+
+/** Like {@linkcode load}; where the host knows the V# but not the offset, the buffer is one that it resolves. */
+function loadFromBuffer(l: Lifter, i: Instruction, dwords: number): void {
+  const { ir, resources } = l;
+  const words = [0, 1, 2, 3].map((k) => l.scalar(i.srsrc + k));
+  const place = i.soffset < 0 ? 0 : l.scalar(i.soffset);
+  const buffer = resources === undefined || place === 0 || resources.isKnown(place)
+    ? -1
+    : resources.buffer(words, BufferForm.Scalar);
+  if (buffer < 0) return load(l, i, dwords, scalarBufferAccess(l, i));
+  const offset = alignDown(l, l.addConstant(place, i.imm));
+  const loaded: number[] = [];
+  for (let at = 0; at < dwords; at += 4) {
+    const count = Math.min(4, dwords - at);
+    const operand = width(i, count * 4) | ((buffer + 1) << BUFFER_SHIFT);
+    const id = ir.append(Op.Load, vectorType(count), l.addConstant(offset, at * 4), l.true, operand);
+    loaded.push(...splitDwords(l, id, count));
   }
   loaded.forEach((id, k) => l.setScalar(i.dst + k, id));
 }

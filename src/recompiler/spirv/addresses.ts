@@ -1,5 +1,6 @@
 import { Access, Context, WindowEntry } from "../abi.ts";
 import { Op } from "../ir/ops.ts";
+import { bufferOf } from "../resources/plan.ts";
 import { Code } from "./codes.ts";
 import type { Emitter } from "./emitter.ts";
 import { PUSH_MEMBERS, T } from "./module.ts";
@@ -192,7 +193,8 @@ function accessSizes({ ir }: Emitter): Set<number> {
   const keys = new Set<number>();
   for (let i = 1; i < ir.length; i++) {
     const op = ir.op[i];
-    if (op === Op.Load || op === Op.Store || op === Op.Atomic) keys.add(limitKey(accessOf(op), memoryBytes(ir, i)));
+    if (op !== Op.Load && op !== Op.Store && op !== Op.Atomic) continue;
+    if (bufferOf(op === Op.Load ? ir.c[i] : ir.d[i]) < 0) keys.add(limitKey(accessOf(op), memoryBytes(ir, i)));
   }
   return keys;
 }

@@ -77,6 +77,7 @@ function hi64(e: Emitter, i: number): void {
 
 function vec(e: Emitter, i: number): void {
   const { body, ir, module } = e;
+  if (e.resolved?.places.has(i)) return;
   const count = ir.type[i] - Type.V2 + 2;
   const parts = [ir.a[i], ir.b[i], ir.c[i], ir.d[i]].slice(0, count);
   if (!wantsFloat(e, i)) {

@@ -193,7 +193,7 @@ export const Mode = {
 export const Storage = { Input: 1, Workgroup: 4, Private: 6, PushConstant: 9, PhysicalStorageBuffer: 5349 } as const;
 
 /** Decorations. */
-export const Decoration = { Block: 2, BuiltIn: 11, Offset: 35, NoContraction: 42 } as const;
+export const Decoration = { Block: 2, ArrayStride: 6, BuiltIn: 11, Offset: 35, NoContraction: 42 } as const;
 
 /** Built-in variables. */
 export const BuiltIn = {

@@ -1,5 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
 import { InputKind, Op, OPS } from "../ir/ops.ts";
+import { bufferOf, type ResourcePlan } from "../resources/plan.ts";
 import { type Artifact, lacksLanes, type RecompileRequest } from "../request.ts";
 import { ARITHMETIC } from "./arithmetic.ts";
 import { Decoration } from "./codes.ts";
@@ -19,6 +20,24 @@ import { type ExchangeState, LaneExchange, WAVE } from "./wave.ts";
 export interface EmitOptions {
   /** How guest lanes map to invocations; without it, laneless unless the program observes the wave. */
   laneMode?: Artifact["laneMode"];
+  /** What the lift wants to have from the host. */
+  plan?: ResourcePlan;
+  /** Told where the module's words are. */
+  account?: (account: WordAccount) => void;
+}
+
+/** Where the words of a module are. */
+export interface WordAccount {
+  /** The program. */
+  readonly ir: Ir;
+  /** Words of each operation in the entry point, the notes of its faults included. */
+  readonly operations: Uint32Array;
+  /** What the entry point does before its first operation. */
+  readonly prologue: number;
+  /** The other functions. */
+  readonly functions: number;
+  /** Capabilities, decorations, types, constants, variables. */
+  readonly globals: number;
 }
 
 const nothing: Handler = () => {};
@@ -58,7 +77,7 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   );
   const wholeWaves = firstExchange >= 0 && lacksLanes(request) && asksForThread(ir);
   const facts = gatherFacts(ir, request.waveSize, request.workgroupSize, wholeWaves);
-  const e = new Emitter(ir, request, usage, facts);
+  const e = new Emitter(ir, request, usage, facts, options.plan);
   e.wholeWaves = wholeWaves;
   const laneMode = options.laneMode ?? (firstExchange < 0 ? "laneless" : "spanned");
   if (firstExchange >= 0 && laneMode === "laneless") {
@@ -69,8 +88,10 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   e.functions.wideLds = needsWideLds(e);
   writePrologue(e);
   if (firstExchange >= 0 || usage.present[Op.Barrier] !== 0) prepareExchange(e, firstExchange >= 0);
-  if (e.exchange === undefined) emitAll(e);
-  else emitWithExchange(e, e.exchange);
+  const prologue = e.body.words.length;
+  const operations = options.account === undefined ? undefined : new Uint32Array(ir.length);
+  if (e.exchange === undefined) emitAll(e, operations);
+  else emitWithExchange(e, e.exchange, operations);
   e.body.finish();
   e.module.decorateAll(e.exact, Decoration.NoContraction);
   const sharedBytes =
@@ -78,12 +99,19 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
     (e.exchange?.sharedBytes ?? 0);
   checkShared(e, sharedBytes, firstExchange);
   const localSize = e.wholeWaves ? [threads(e), 1, 1] as const : request.workgroupSize;
+  const spirv = e.module.finish(localSize);
+  if (operations !== undefined) {
+    const functions = e.module.functionWords - e.body.words.length;
+    options.account!({ ir, operations, prologue, functions, globals: spirv.length - e.module.functionWords });
+  }
   return {
-    spirv: e.module.finish(localSize),
+    spirv,
     laneMode,
     laneModeReason: reason(e, laneMode, firstExchange),
     workgroupSize: localSize,
     waveSize: request.waveSize,
+    resources: e.resolved?.resources(),
+    writesElsewhere: writesElsewhere(ir),
     sharedBytes,
     codeWords: request.code.length,
     instructionCount: new Set(ir.pc.subarray(1, ir.length)).size,
@@ -103,21 +131,25 @@ const ENDS_BLOCK = Uint8Array.from(
   ({ name }) => ["If", "Else", "EndIf", "Loop", "Break", "Continue", "LoopCont", "EndLoop"].includes(name) ? 1 : 0,
 );
 
-function emitAll(e: Emitter): void {
+function emitAll(e: Emitter, account?: Uint32Array): void {
   const { op, length } = e.ir;
   for (let i = 1; i < length; i++) {
+    const before = e.body.words.length;
     if (ENDS_BLOCK[op[i]] !== 0) e.faults.leaveBlock();
     HANDLERS[op[i]](e, i);
+    if (account !== undefined) account[i] = e.body.words.length - before;
   }
 }
 
 /** Like {@linkcode emitAll}, keeping track of what the exchange knows of its slots where control flow parts and meets. */
-function emitWithExchange(e: Emitter, exchange: LaneExchange): void {
+function emitWithExchange(e: Emitter, exchange: LaneExchange, account?: Uint32Array): void {
   const { op, length } = e.ir;
   const open: { state: ExchangeState; holds: boolean }[] = [];
   for (let i = 1; i < length; i++) {
+    const before = e.body.words.length;
     if (ENDS_BLOCK[op[i]] !== 0) e.faults.leaveBlock();
     HANDLERS[op[i]](e, i);
+    if (account !== undefined) account[i] = e.body.words.length - before;
     switch (op[i]) {
       case Op.Loop:
         // A loop with exchanges comes back to its start with slots in any state.
@@ -188,6 +220,14 @@ function reason(e: Emitter, laneMode: Artifact["laneMode"], firstExchange: numbe
   return `the program observes the wave: ${OPS[ir.op[firstExchange]].name} at pc 0x${
     ir.pc[firstExchange].toString(16)
   }`;
+}
+
+/** Whether there is a store or an atomic operation of no resolved buffer. */
+function writesElsewhere(ir: Ir): boolean {
+  for (let i = 1; i < ir.length; i++) {
+    if ((ir.op[i] === Op.Store || ir.op[i] === Op.Atomic) && bufferOf(ir.d[i]) < 0) return true;
+  }
+  return false;
 }
 
 function insertedBarriers(ir: Ir): number {

@@ -9,6 +9,8 @@ import type { Facts } from "./facts.ts";
 import { Faults } from "./faults.ts";
 import { Inputs } from "./inputs.ts";
 import { Module, T } from "./module.ts";
+import type { ResourcePlan } from "../resources/plan.ts";
+import type { Resolved } from "./resolved.ts";
 import { RuntimeFunctions } from "./runtime/functions.ts";
 import { StructureState } from "./structure.ts";
 import type { Usage } from "./usage.ts";
@@ -35,6 +37,8 @@ export class Emitter {
   readonly structure = new StructureState();
   /** Translation of guest addresses; undefined in programs that access none. */
   addresses: Addresses | undefined;
+  /** What the host has resolved; undefined in programs that do it themselves. */
+  resolved: Resolved | undefined;
   /** Accesses that may fail. */
   readonly faults = new Faults(this);
   /** Loops that a failed load may keep from ending; undefined in programs without loads. */
@@ -53,6 +57,8 @@ export class Emitter {
     readonly request: RecompileRequest,
     readonly usage: Usage,
     readonly facts: Facts,
+    /** What the lift wants to have from the host. */
+    readonly plan?: ResourcePlan,
   ) {
     this.functions = new RuntimeFunctions(this.module, request.device);
     this.body = Body.start(this.module, this.module.main, T.Void, [], 0, ir.length * 8 + 256);

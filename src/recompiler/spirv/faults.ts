@@ -70,6 +70,23 @@ export class Faults {
     this.addressVariable = module.variable(Storage.Private, module.type(T.U64), module.u64(0));
   }
 
+  /** Whether there are private variables. */
+  get declared(): boolean {
+    return this.infoVariable !== 0;
+  }
+
+  /** The private variables: for functions that note faults themselves. */
+  get variables(): { info: number; address: number } {
+    this.declare();
+    return { info: this.infoVariable, address: this.addressVariable };
+  }
+
+  /** To be called before a function that notes faults: what has failed so far is in the variables, and comes from there afterwards. */
+  settle(): void {
+    this.leaveBlock();
+    this.current.block = 0;
+  }
+
   private fold(): void {
     const { body, module } = this.e;
     this.declare();

@@ -5,19 +5,22 @@ import type { Emitter } from "./emitter.ts";
 import { PUSH_MEMBERS, T } from "./module.ts";
 import { Addresses } from "./addresses.ts";
 import { loopsOnLoads } from "./faults.ts";
+import { Resolved } from "./resolved.ts";
 
 /** The program's inputs, read once in its first block, and what else must be there before the first operation. */
 export function writePrologue(e: Emitter): void {
   const { usage, module } = e;
   const present = (op: number) => usage.present[op] !== 0;
   const loads = present(Op.Load) || present(Op.Atomic);
-  const memory = loads || present(Op.Store);
+  const memory = loads || present(Op.Store) || e.plan !== undefined;
   // Members of the push constant block in the order of their offsets.
   if (memory || present(Op.LdsAtomic)) module.pushMember(PUSH_MEMBERS.context.offset, PUSH_MEMBERS.context.type);
+  if (e.plan !== undefined) e.resolved = new Resolved(e);
   e.inputs.write();
   e.inputs.writeZeros();
-  if (memory) e.addresses = new Addresses(e);
-  if (loads && present(Op.Loop)) e.loopsOnLoads = loopsOnLoads(e.ir);
+  if (memory && (e.resolved === undefined || e.resolved.otherMemory)) e.addresses = new Addresses(e);
+  const mayFail = e.addresses !== undefined || e.faults.declared;
+  if (mayFail && loads && present(Op.Loop)) e.loopsOnLoads = loopsOnLoads(e.ir);
 }
 
 /** Ids of inputs that were read already, each read once. */
@@ -93,6 +96,11 @@ export class Inputs {
     return id;
   }
 
+  /** Says where a number is that the host has computed. */
+  setResolved(number: number, id: number): void {
+    this.known.set(`resolved${number}`, id);
+  }
+
   /** Flat index of the invocation in its workgroup. */
   localIndex(): number {
     return this.once("localIndex", () => {
@@ -145,6 +153,8 @@ export class Inputs {
     switch (kind) {
       case InputKind.UserData:
         return this.known.get(`userData${index}`)!;
+      case InputKind.Resolved:
+        return this.known.get(`resolved${index}`)!;
       case InputKind.WorkgroupId:
         return this.component(BuiltIn.WorkgroupId, index);
       case InputKind.LocalId:

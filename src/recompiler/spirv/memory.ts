@@ -1,4 +1,5 @@
 import { AtomicKind, hasTwoOperands, MemoryWidth, Op } from "../ir/ops.ts";
+import { bufferOf } from "../resources/plan.ts";
 import { Capability, Code, Scope, Semantics } from "./codes.ts";
 import { accessInfo, MAX_ACCESS_PC } from "../fault_record.ts";
 import { accessOf } from "./addresses.ts";
@@ -63,6 +64,7 @@ function isAligned(e: Emitter, address: number, alignment: number): boolean {
 
 function load(e: Emitter, i: number): void {
   const { ir, body, functions } = e;
+  if (bufferOf(ir.c[i]) >= 0) return e.resolved!.load(i);
   const width = ir.c[i], bytes = width & MemoryWidth.BytesMask;
   const volatile = (width & MemoryWidth.Coherent) !== 0;
   const needed = Math.min(bytes, 4);
@@ -110,6 +112,7 @@ function isNative(e: Emitter, bytes: number): boolean {
 
 function store(e: Emitter, i: number): void {
   const { ir, body } = e;
+  if (bufferOf(ir.d[i]) >= 0) return e.resolved!.store(i);
   const value = ir.c[i], width = ir.d[i], bytes = width & MemoryWidth.BytesMask;
   const volatile = (width & MemoryWidth.Coherent) !== 0;
   const needed = Math.min(bytes, 4);
@@ -133,6 +136,7 @@ function atomic(e: Emitter, i: number): void {
     throw e.refuse(i, "atomic64", "this device has no 64-bit atomics on buffers");
   }
   if (wide) module.capability(Capability.Int64Atomics);
+  if (bufferOf(kind) >= 0) return e.resolved!.atomic(i, atomicOperands(e, data, hasTwoOperands(kind), wide));
   const bytes = wide ? 8 : 4;
   const { good, device } = check(e, i, bytes, isAligned(e, ir.a[i], bytes) ? 1 : bytes);
   const operands = atomicOperands(e, data, hasTwoOperands(kind), wide);

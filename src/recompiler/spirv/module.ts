@@ -39,6 +39,8 @@ export const T = {
   F16: 15,
   F16x2: 16,
   Bool2: 17,
+  Bool3: 18,
+  Bool4: 19,
 } as const;
 /** One of the values of {@linkcode T}; the first nine are those of the IR's `Type`. */
 export type T = typeof T[keyof typeof T];
@@ -59,8 +61,10 @@ const VECTORS: readonly (readonly [T, number] | undefined)[] = [
   ,
   [T.F16, 2],
   [T.Bool, 2],
+  [T.Bool, 3],
+  [T.Bool, 4],
 ];
-const TYPE_COUNT = 18;
+const TYPE_COUNT = 20;
 
 /**
  * A SPIR-V module under construction: its sections in the order that the specification demands ("Logical layout of a module"), types and
@@ -143,6 +147,31 @@ export class Module {
       this.globals.put4(Code.TypePointer, id, storage, typeId);
       this.pointers.set(key, id);
     }
+    return id;
+  }
+
+  /** Id of an array type whose elements are `stride` bytes apart. */
+  strided(element: T, count: number, stride: number): number {
+    const key = `array:${element}:${count}:${stride}`;
+    let id = this.functionTypes.get(key);
+    if (id === undefined) {
+      const typeId = this.type(element), length = this.u32(count);
+      id = this.bound++;
+      this.globals.put4(Code.TypeArray, id, typeId, length);
+      this.decorate(id, Decoration.ArrayStride, stride);
+      this.functionTypes.set(key, id);
+    }
+    return id;
+  }
+
+  /** Id of a new struct type for buffers: members by type id and byte offset. */
+  block(members: readonly { readonly type: number; readonly offset: number }[]): number {
+    const id = this.bound++;
+    this.globals.put(Code.TypeStruct, [id, ...members.map(({ type }) => type)]);
+    this.decorate(id, Decoration.Block);
+    members.forEach(({ offset }, index) =>
+      this.decorations.put(Code.MemberDecorate, [id, index, Decoration.Offset, offset])
+    );
     return id;
   }
 
@@ -282,6 +311,11 @@ export class Module {
   /** Adds a finished function. */
   addFunction(words: Words): void {
     this.functions.push(words);
+  }
+
+  /** Words of the finished functions. */
+  get functionWords(): number {
+    return this.functions.reduce((sum, words) => sum + words.length, 0);
   }
 
   /** Joins all sections into the module's words. `localSize` is the workgroup size. */

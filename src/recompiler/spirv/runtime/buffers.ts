@@ -1,0 +1,278 @@
+import { AtomicKind } from "../../ir/ops.ts";
+import type { Body } from "../body.ts";
+import { Code, Glsl } from "../codes.ts";
+import { T } from "../module.ts";
+import type { RuntimeFunctions } from "./functions.ts";
+import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./memory.ts";
+
+/**
+ * Accesses to buffers that the host has resolved: a device address, and the offset from which on everything is out of range. The host guarantees that all
+ * of the buffer may be accessed as the program does it, and that 32 bytes behind it can be read; so a load needs no branch: it reads at the limit at most,
+ * and what lies there becomes zero.
+ */
+
+/** What is known of an access when the program is recompiled. */
+export interface BufferAccessForm {
+  readonly bytes: number;
+  readonly volatile: boolean;
+  /** The value is a F32 or a vector of them. */
+  readonly float: boolean;
+  /** Loads of 1 or 2 bytes: sign-extended. */
+  readonly signed: boolean;
+  /** There is a Bool whether the access takes place. */
+  readonly predicated: boolean;
+  /** There is a second offset, which is not range-checked: the access may leave the buffer, even its window. */
+  readonly added: boolean;
+  /** The offset must be a multiple of this, and is not known to be; 1: nothing to check. */
+  readonly alignment: number;
+  /** The device accesses integers of 1 or 2 bytes. */
+  readonly native: boolean;
+  /** Loads at addresses of any alignment, from aligned dwords. */
+  readonly composed: boolean;
+  /** Private variables of the fault record (info, address), for accesses that may fail. */
+  readonly faults?: FaultVariables;
+}
+
+/** Private variables that hold the invocation's first failing access. */
+export interface FaultVariables {
+  readonly info: number;
+  readonly address: number;
+}
+
+/** Whether an access may fail, and so needs what a fault says. */
+export function mayFail({ added, alignment }: BufferAccessForm): boolean {
+  return added || alignment > 1;
+}
+
+/** Parameters that all accesses have: base, limit, offset; then what the form asks for. */
+function parameterTypes(form: BufferAccessForm): T[] {
+  const types: T[] = [T.U64, T.U32, T.U32];
+  if (form.predicated) types.push(T.Bool);
+  if (form.added) types.push(T.U64, T.U32);
+  // The guest's base address, for the record.
+  if (mayFail(form)) types.push(T.U64, T.U32);
+  return types;
+}
+
+interface Place {
+  readonly base: number;
+  readonly limit: number;
+  readonly offset: number;
+  readonly active: number;
+  readonly extent: number;
+  readonly added: number;
+  readonly guest: number;
+  readonly info: number;
+  /** What follows. */
+  readonly rest: readonly number[];
+}
+
+function takeParameters(body: Body, form: BufferAccessForm): Place {
+  let next = 0;
+  const take = () => body.parameters[next++];
+  const base = take(), limit = take(), offset = take();
+  const active = form.predicated ? take() : 0;
+  const extent = form.added ? take() : 0, added = form.added ? take() : 0;
+  const guest = mayFail(form) ? take() : 0, info = mayFail(form) ? take() : 0;
+  return { base, limit, offset, active, extent, added, guest, info, rest: body.parameters.slice(next) };
+}
+
+function keyOf(form: BufferAccessForm): string {
+  const flags = [form.volatile, form.float, form.signed, form.predicated, form.added, form.native, form.composed];
+  return `${form.bytes}.${form.alignment}.${flags.map(Number).join("")}`;
+}
+
+/** Id of the load function of a form. */
+export function bufferLoad(functions: RuntimeFunctions, form: BufferAccessForm): number {
+  const type = valueType(form.bytes, form.float);
+  return functions.get(`bufferLoad${keyOf(form)}`, type, parameterTypes(form), (body) => {
+    const place = takeParameters(body, form);
+    const { limit, base } = place;
+    const offset = checkedOffset(body, place, form, form.bytes);
+    const at = body.glsl(Glsl.UMin, T.U32, [offset, limit]);
+    let address = body.op2(Code.IAdd, T.U64, base, body.op1(Code.UConvert, T.U64, at));
+    if (form.added) address = body.op2(Code.IAdd, T.U64, address, addedIfInRange(body, place, offset));
+    const value = loadValue(functions, body, address, form);
+    if (form.bytes <= 4) {
+      const inRange = body.op2(Code.ULessThan, T.Bool, offset, limit);
+      body.returnValue(body.select(type, inRange, value, body.module.zero(type)));
+      return;
+    }
+    const dwords = form.bytes / 4;
+    const offsets = Array.from({ length: dwords }, (_, k) => plus(body, at, 4 * k));
+    const vector = (T.V2 + dwords - 2) as T, bools = [T.Bool2, T.Bool3, T.Bool4][dwords - 2];
+    const all = body.ops(Code.CompositeConstruct, vector, offsets);
+    const limits = body.ops(Code.CompositeConstruct, vector, new Array(dwords).fill(limit));
+    const inRange = body.op2(Code.ULessThan, bools, all, limits);
+    body.returnValue(body.select(type, inRange, value, body.module.zero(type)));
+  });
+}
+
+/** Id of the store function of a form; the value is the last parameter. */
+export function bufferStore(functions: RuntimeFunctions, form: BufferAccessForm): number {
+  const type = valueType(form.bytes, form.float), dwords = form.bytes / 4;
+  return functions.get(`bufferStore${keyOf(form)}`, T.Void, [...parameterTypes(form), type], (body) => {
+    const { module } = body;
+    const place = takeParameters(body, form);
+    const { limit, base, rest: [value] } = place;
+    const first = checkedOffset(body, place, form, Math.min(form.bytes, 4), dwords > 1);
+    const addressOf = (offset: number) => {
+      const address = body.op2(Code.IAdd, T.U64, base, body.op1(Code.UConvert, T.U64, offset));
+      return form.added ? body.op2(Code.IAdd, T.U64, address, body.op1(Code.UConvert, T.U64, place.added)) : address;
+    };
+    if (form.bytes <= 4) {
+      body.when(body.op2(Code.ULessThan, T.Bool, first, limit), () => {
+        storeValue(functions, body, addressOf(first), value, form);
+      });
+      body.return();
+      return;
+    }
+    // Wholly in range, as is usual: one store; else dword by dword.
+    const rest = module.u32(form.bytes - 4);
+    const end = body.op2(Code.ISub, T.U32, body.glsl(Glsl.UMax, T.U32, [limit, rest]), rest);
+    let whole = body.op2(Code.ULessThan, T.Bool, first, end);
+    if (form.added) whole = body.op2(Code.LogicalAnd, T.Bool, whole, fits(body, place, first, form.bytes));
+    const dwordType = form.float ? T.F32 : T.U32;
+    body.choose(T.Void, whole, () => {
+      body.storeAt(type, addressOf(first), value, 4, form.volatile);
+      return 0;
+    }, () => {
+      // Offsets wrap, as the hardware's do; the limit is so low that what follows it does not.
+      for (let k = 0; k < dwords; k++) {
+        let offset = plus(body, first, 4 * k);
+        if (form.added) offset = leaveWindow(body, place, form, offset, 4);
+        body.when(body.op2(Code.ULessThan, T.Bool, offset, limit), () => {
+          body.storeAt(dwordType, addressOf(offset), body.extract(dwordType, value, k), 4, form.volatile);
+        });
+      }
+      return 0;
+    });
+    body.return();
+  });
+}
+
+/** Id of the atomic function of a kind and form; the operands are the last parameters. */
+export function bufferAtomic(
+  functions: RuntimeFunctions,
+  kind: number,
+  operands: number,
+  form: BufferAccessForm,
+): number {
+  const wide = (kind & AtomicKind.Wide) !== 0;
+  const type = wide ? T.V2 : T.U32;
+  const parameters = [...parameterTypes(form), ...new Array<T>(operands).fill(type)];
+  return functions.get(`bufferAtomic${kind}.${keyOf(form)}`, type, parameters, (body) => {
+    const place = takeParameters(body, form);
+    const { base, limit } = place;
+    const offset = checkedOffset(body, place, form, form.bytes);
+    let good = body.op2(Code.ULessThan, T.Bool, offset, limit);
+    if (wide) {
+      const second = body.op2(Code.ULessThan, T.Bool, plus(body, offset, 4), limit);
+      good = body.op2(Code.LogicalAnd, T.Bool, good, second);
+    }
+    let address = body.op2(Code.IAdd, T.U64, base, body.op1(Code.UConvert, T.U64, offset));
+    if (form.added) address = body.op2(Code.IAdd, T.U64, address, body.op1(Code.UConvert, T.U64, place.added));
+    body.returnValue(body.call(atomicFunction(functions, kind), type, [good, address, ...place.rest]));
+  });
+}
+
+/** The offset; where the access does not take place or fails, one that is out of range. Notes the fault. */
+function checkedOffset(body: Body, place: Place, form: BufferAccessForm, bytes: number, perDword = false): number {
+  const { module } = body;
+  const { limit } = place;
+  let { offset } = place;
+  if (form.predicated) offset = body.select(T.U32, place.active, offset, limit);
+  if (form.alignment > 1) {
+    const both = form.added ? body.op2(Code.IAdd, T.U32, offset, place.added) : offset;
+    const low = body.op2(Code.BitwiseAnd, T.U32, both, module.u32(form.alignment - 1));
+    const unaligned = body.op2(Code.INotEqual, T.Bool, low, module.u32(0));
+    const bad = body.op2(Code.LogicalAnd, T.Bool, unaligned, body.op2(Code.ULessThan, T.Bool, offset, limit));
+    noteFault(body, place, form, bad, offset);
+    offset = body.select(T.U32, bad, limit, offset);
+  }
+  return form.added && !perDword ? leaveWindow(body, place, form, offset, bytes) : offset;
+}
+
+/** Out of range where an access with a second offset would leave the window; notes the fault. */
+function leaveWindow(body: Body, place: Place, form: BufferAccessForm, offset: number, bytes: number): number {
+  const { limit } = place;
+  const outside = body.op1(Code.LogicalNot, T.Bool, fits(body, place, offset, bytes));
+  const bad = body.op2(Code.LogicalAnd, T.Bool, outside, body.op2(Code.ULessThan, T.Bool, offset, limit));
+  noteFault(body, place, form, bad, offset);
+  return body.select(T.U32, bad, limit, offset);
+}
+
+/** Whether the bytes at both offsets are in the window. */
+function fits(body: Body, { extent, added }: Place, offset: number, bytes: number): number {
+  const { module } = body;
+  const sum = body.op2(
+    Code.IAdd,
+    T.U64,
+    body.op1(Code.UConvert, T.U64, offset),
+    body.op1(Code.UConvert, T.U64, added),
+  );
+  const end = bytes === 1 ? extent : body.op2(Code.ISub, T.U64, extent, module.u64(bytes - 1));
+  return body.op2(Code.ULessThan, T.Bool, sum, end);
+}
+
+/** The second offset; 0 where the first is out of range, since the sum might be anywhere. */
+function addedIfInRange(body: Body, { added, limit }: Place, offset: number): number {
+  const inRange = body.op2(Code.ULessThan, T.Bool, offset, limit);
+  return body.op1(Code.UConvert, T.U64, body.select(T.U32, inRange, added, body.module.u32(0)));
+}
+
+/** Remembers a failing access, unless there was one before. */
+function noteFault(body: Body, place: Place, form: BufferAccessForm, bad: number, offset: number): void {
+  const { module } = body;
+  const { info: infoVariable, address: addressVariable } = form.faults!;
+  let address = body.op2(Code.IAdd, T.U64, place.guest, body.op1(Code.UConvert, T.U64, offset));
+  if (form.added) address = body.op2(Code.IAdd, T.U64, address, body.op1(Code.UConvert, T.U64, place.added));
+  const before = body.load(T.U32, infoVariable);
+  const free = body.op2(Code.IEqual, T.Bool, before, module.u32(0));
+  const first = body.op2(Code.LogicalAnd, T.Bool, bad, free);
+  const addressBefore = body.load(T.U64, addressVariable);
+  body.words.put3(Code.Store, infoVariable, body.select(T.U32, first, place.info, before));
+  body.words.put3(Code.Store, addressVariable, body.select(T.U64, first, address, addressBefore));
+}
+
+function loadValue(functions: RuntimeFunctions, body: Body, address: number, form: BufferAccessForm): number {
+  const { module } = body;
+  const { bytes, volatile, float } = form;
+  const type = valueType(bytes, float);
+  if (bytes >= 4 && !form.composed) return body.loadAt(type, address, 4, volatile);
+  if (bytes < 4) {
+    if (!form.composed && form.native) {
+      const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes, volatile);
+      return body.op1(form.signed ? Code.SConvert : Code.UConvert, T.U32, narrow);
+    }
+    const id = form.composed ? unalignedDword(functions, bytes, volatile) : narrowLoad(functions, volatile);
+    const extract = form.signed ? Code.BitFieldSExtract : Code.BitFieldUExtract;
+    const dword = body.call(id, T.U32, [address]);
+    return body.op3(extract, T.U32, dword, module.u32(0), module.u32(bytes * 8));
+  }
+  const parts: number[] = [];
+  for (let at = 0; at < bytes; at += 4) {
+    const dword = at === 0 ? address : body.op2(Code.IAdd, T.U64, address, module.u64(at));
+    parts.push(body.call(unalignedDword(functions, 4, volatile), T.U32, [dword]));
+  }
+  const whole = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, valueType(bytes, false), parts);
+  return float ? body.op1(Code.Bitcast, type, whole) : whole;
+}
+
+function storeValue(
+  functions: RuntimeFunctions,
+  body: Body,
+  address: number,
+  value: number,
+  { bytes, volatile, native, float }: BufferAccessForm,
+): void {
+  if (bytes >= 4) body.storeAt(valueType(bytes, float), address, value, 4, volatile);
+  else if (native) {
+    const type = bytes === 1 ? T.U8 : T.U16;
+    body.storeAt(type, address, body.op1(Code.UConvert, type, value), bytes, volatile);
+  } else body.call(narrowStore(functions, bytes), T.Void, [address, value]);
+}
+
+function plus(body: Body, offset: number, constant: number): number {
+  return constant === 0 ? offset : body.op2(Code.IAdd, T.U32, offset, body.module.u32(constant));
+}
