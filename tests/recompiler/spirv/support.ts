@@ -198,7 +198,7 @@ export class Rig {
       }
       const after = all.slice(Context.Zero / 4, contextBytes / 4);
       // The sink may hold anything.
-      after.fill(pattern, (Context.Sink - Context.Zero) / 4, (Context.Windows - Context.Zero) / 4);
+      after.fill(pattern, (Context.Sink - Context.Zero) / 4, (Context.Resolved - Context.Zero) / 4);
       assert(
         after.every((word, i) => word === context[i]),
         "the context block changed outside of fault record and sink",
