@@ -268,6 +268,13 @@ Deno.test("everything that is wrong with an archive is refused with file, offset
   }
 });
 
+Deno.test("a name that runs out of the directory is refused", () => {
+  const { bytes, at } = buildArchive({ entries: [one] });
+  new DataView(bytes.buffer).setUint16(at.central[0] + 28, 500, true);
+  const error = assertThrows(() => new ZipArchive(FILE, bytes), AnyAgcError);
+  assertEquals([error.code, error.place.fileOffset], ["zip.directory", at.central[0]]);
+});
+
 Deno.test("what the format has and captures have not is refused by name, other damage is malformed", () => {
   const refused = ["zip.multi-disk", "zip.zip64", "zip.encrypted", "zip.descriptor", "zip.flags", "zip.method"];
   for (const { code, archive, limits, read } of REFUSALS) {

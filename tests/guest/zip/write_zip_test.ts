@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidInputError } from "../../../src/errors.ts";
 import { isZip, ZipArchive } from "../../../src/guest/zip/read_zip.ts";
+import { ZIP_LIMITS } from "../../../src/guest/zip/zip_format.ts";
 import { writeZip } from "../../../src/guest/zip/write_zip.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -67,4 +68,10 @@ Deno.test("names that the reader would refuse, and names given twice, are not wr
   }
   const twice = [{ name: "a", data: bytes("1") }, { name: "A", data: bytes("2") }];
   assertStringIncludes(assertThrows(() => writeZip(twice), InvalidInputError).message, "given twice");
+});
+
+Deno.test("more entries than the reader takes are not written", () => {
+  const inputs = Array.from({ length: ZIP_LIMITS.entries + 1 }, (_, i) => ({ name: `e${i}`, data: new Uint8Array(0) }));
+  assertEquals(assertThrows(() => writeZip(inputs), InvalidInputError).code, "zip.too-large");
+  assertEquals(new ZipArchive("x.zip", writeZip(inputs.slice(1))).entries.size, ZIP_LIMITS.entries);
 });
