@@ -5,6 +5,7 @@
  */
 import { ExitCode } from "../errors.ts";
 import type { Picture } from "../guest/frame.ts";
+import { switchValue } from "../switches.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { makeFolder, writeOutput } from "./files.ts";
 import type { RunReport } from "./report/run_report.ts";
@@ -53,6 +54,23 @@ async function startReport(context: CommandContext): Promise<RunReport | undefin
 }
 
 async function run(context: CommandContext) {
+  const drivers = await startDrivers(context);
+  try {
+    return await runWithDrivers(context);
+  } finally {
+    await drivers?.release();
+  }
+}
+
+/** Loads the drivers meanwhile, where a Vulkan device will be asked for and nothing has to be set before. */
+async function startDrivers(context: CommandContext) {
+  const name = optionText(context, "device") ?? switchValue("ANYPS5_GPU");
+  if (name?.toLowerCase() === "software" || context.options.validate === true) return undefined;
+  const { preloadDrivers } = await import("../../ffi/vulkan/preload.ts");
+  return preloadDrivers();
+}
+
+async function runWithDrivers(context: CommandContext) {
   const { out, options } = context, [file] = context.positionals;
   const { loadProgram } = await import("../guest/load_program.ts");
   const program = loadProgram(file);

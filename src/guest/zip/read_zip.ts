@@ -1,4 +1,4 @@
-import { crc32, inflateRawSync } from "node:zlib";
+import { zlib } from "../../node_zlib.ts";
 import { hex } from "../../errors.ts";
 import { MalformedFileError } from "../loaders/file_format.ts";
 import { readDirectory, type ZipEntry } from "./read_directory.ts";
@@ -37,7 +37,7 @@ export class ZipArchive {
     }
     const packed = this.#bytes.subarray(entry.dataOffset, entry.dataOffset + entry.packedBytes);
     const data = entry.method === Method.Stored ? packed.slice() : this.#inflate(entry, packed);
-    const crc = crc32(data);
+    const crc = zlib().crc32(data);
     if (crc !== entry.crc) {
       this.#fail("zip.crc", entry, `the data's CRC-32 is ${hex(crc, 8)}, the directory says ${hex(entry.crc, 8)}`);
     }
@@ -48,7 +48,10 @@ export class ZipArchive {
     let data: Uint8Array, used: number;
     try {
       // With `info`, the engine tells how many bytes it took: what is behind the end of the Deflate stream must not go unnoticed.
-      const result = inflateRawSync(packed, { maxOutputLength: Math.max(1, entry.bytes), info: true }) as unknown as {
+      const result = zlib().inflateRawSync(packed, {
+        maxOutputLength: Math.max(1, entry.bytes),
+        info: true,
+      }) as unknown as {
         buffer: Uint8Array;
         engine: { bytesWritten: number };
       };

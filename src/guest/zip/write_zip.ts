@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync } from "node:zlib";
+import { zlib } from "../../node_zlib.ts";
 import { InvalidInputError } from "../../errors.ts";
 import {
   CENTRAL_BYTES,
@@ -79,12 +79,12 @@ function writeFacts(view: DataView, at: number, { name, method, crc, bytes, data
 }
 
 function pack({ name, data, stored }: ZipInput): Packed {
-  const packed = stored || data.length === 0 ? data : deflateRawSync(data);
+  const packed = stored || data.length === 0 ? data : zlib().deflateRawSync(data);
   const deflated = packed.length < data.length;
   return {
     name: new TextEncoder().encode(name),
     method: deflated ? Method.Deflated : Method.Stored,
-    crc: crc32(data),
+    crc: zlib().crc32(data),
     bytes: data.length,
     data: deflated ? packed : data,
   };
