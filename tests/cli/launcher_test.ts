@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command, CommandContext } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { launch } from "../../src/cli/launcher.ts";
@@ -187,5 +187,43 @@ Deno.test("standard output that takes nothing is exit code 3 with the cause, wit
     }).output();
     assertEquals(code, 3);
     assertStringIncludes(new TextDecoder().decode(stderr), "anyagc: cannot write to standard output: ");
+  }
+});
+
+Deno.test("a reader that has read enough and a closed standard output are no errors", async () => {
+  const command = [Deno.execPath(), "run", "-A", "--no-check", projectFile("src/main.ts"), "disasm"].concat(
+    projectFile("shaders/julia/program.json"),
+  );
+  for (
+    const [script, expected] of [
+      ['{ "$@"; echo "code $?" >&2; } | head -n 1', "submission 0"],
+      ['{ "$@"; echo "code $?" >&2; } | true', ""],
+      ['"$@" >&-; echo "code $?" >&2', ""],
+    ]
+  ) {
+    const { stdout, stderr } = await new Deno.Command("sh", {
+      args: ["-c", script, "sh", ...command],
+      env: { NO_COLOR: "1" },
+    }).output();
+    assertEquals(new TextDecoder().decode(stderr), "code 0\n", script);
+    assert(new TextDecoder().decode(stdout).startsWith(expected), script);
+  }
+  // Errors have nowhere to go; the exit code still tells.
+  const { code } = await new Deno.Command("sh", {
+    args: ["-c", '"$@" none 2>&-', "sh", ...command],
+    env: { NO_COLOR: "1" },
+  }).output();
+  assertEquals(code, 2);
+});
+
+Deno.test("every command has --quiet, --json and --help, and an example that begins with it", () => {
+  for (const command of COMMANDS) {
+    assert(command.example.startsWith(`anyagc ${command.name}`), command.name);
+    for (const option of command.options) {
+      assert(
+        !["quiet", "json", "help"].includes(option.name) && !["q", "h"].includes(option.short ?? ""),
+        command.name,
+      );
+    }
   }
 });
