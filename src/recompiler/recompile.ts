@@ -7,6 +7,7 @@ import { deadCode } from "./passes/dead_code.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
 import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
+import { keepTogether } from "./passes/together.ts";
 import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute, type WordAccount } from "./spirv/emit.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
@@ -49,6 +50,8 @@ export function recompile(
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
   ir = deadCode(simplify(ir));
   if (dropAbsentLanes(ir, request)) ir = deadCode(simplify(ir));
+  const together = keepTogether(ir, threads <= request.waveSize);
+  if (together !== ir) ir = deadCode(simplify(together));
   observe?.("final", () => dumpIr(ir));
   const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
   let artifact: Artifact;

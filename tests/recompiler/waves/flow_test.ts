@@ -1,9 +1,6 @@
 /** Exchanges in control flow: loops, branches on masks and on scalars, in workgroups of one and of several waves. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import { deviceTest } from "../../support/vulkan.ts";
-import { RefusedError } from "../../../src/errors.ts";
 import { type Check, masks, testChecks, WAVES } from "./check.ts";
-import { onDevice, randomInput } from "./frame.ts";
+import { randomInput } from "./frame.ts";
 import type { ModelWave } from "./model.ts";
 
 /** Mnemonics that differ between wave sizes. */
@@ -204,22 +201,21 @@ const shared = WAVES.flatMap((waveSize): Check[] => {
 });
 testChecks("Exchanges in control flow that the workgroup shares", shared);
 
-deviceTest("exchanges in control flow of single waves of a workgroup are refused by name", (device) => {
-  for (const waveSize of WAVES) {
-    for (const lines of [waterfall(waveSize), region(waveSize, true)]) {
-      const c = { waveSize, threads: waveSize * 3, lines };
-      let message = "";
-      try {
-        onDevice(device, c, randomInput(c, 1));
-      } catch (error) {
-        if (!(error instanceof RefusedError)) throw error;
-        assertEquals(error.code, "recompiler.lane-exchange");
-        message = error.message;
-      }
-      assertStringIncludes(message, "an exchange between lanes in control flow that the workgroup does not share");
-    }
-  }
+/** What each wave of three decides for itself: the others go along (passes/together.ts). */
+const single = WAVES.flatMap((waveSize): Check[] => {
+  const three = { waveSize, threads: waveSize * 3, groups: 2 };
+  return [
+    { ...three, name: "a waterfall", lines: waterfall(waveSize), model: waterfallModel },
+    {
+      ...three,
+      name: "a branch on a mask around an exchange, with a scalar that lives on",
+      input: inputWithIdleWaves(three),
+      lines: region(waveSize, true),
+      model: regionModel(true),
+    },
+  ];
 });
+testChecks("Exchanges in control flow of single waves of a workgroup", single);
 
 /**
  * Lanes put their bit into the 64-bit slot of their key, one key after the other, in a loop that each lane leaves on its own; the atomic is masked. On a host
