@@ -26,7 +26,7 @@ deviceTest(
     console.log(lines.join("\n"));
     assertEquals(report.failures.map(({ seed, outcome }) => `seed ${seed}: ${outcome.text}`), []);
     // A fuzzer that runs nothing finds nothing.
-    assert(report.equal >= 0.5 * report.programs, lines.join("\n"));
+    assert(report.equal >= 0.9 * report.programs, lines.join("\n"));
     assert(report.shapes.size >= 12, `kinds of dispatch: ${[...report.shapes.keys()]}`);
   },
   { validation: false },
