@@ -1,8 +1,20 @@
 /** Registers tests of cases: expectation by hand, IR evaluator, interpreter, device. */
 import { assertEquals } from "@std/assert";
 import { deviceTest } from "../../support/vulkan.ts";
-import { assertWordsEqual, evaluated, interpreted, onDevice, randomInput, validated, type WaveCase } from "./frame.ts";
+import {
+  assertWordsEqual,
+  evaluated,
+  interpreted,
+  onDevice,
+  onHost,
+  randomInput,
+  validated,
+  type WaveCase,
+} from "./frame.ts";
 import { expectedOutput, type ModelWave } from "./model.ts";
+
+/** Widths of subgroups; 16 and 64 first, because no device here has them. */
+const HOST_WIDTHS = [16, 64, 8, 32] as const;
 
 /** A case with what it should do. */
 export interface Check extends WaveCase {
@@ -26,10 +38,20 @@ export function checkOnHost(c: Check, seed = 1): void {
   }
 }
 
-/** Registers one test for the host and one for the device. Each check on the host is a step of its own seed. */
+/** Registers one test for the host, one for hosts of all subgroup widths (each case on one of them), and one for the device. Each check on the host is a step of its own seed. */
 export function testChecks(name: string, checks: readonly Check[], deviceChecks: readonly Check[] = checks): void {
   Deno.test(`${name} (${checks.length} cases): evaluator and interpreter do what the ISA says`, () => {
     checks.forEach((c, k) => checkOnHost(c, k + 1));
+  });
+  Deno.test(`${name} (${deviceChecks.length} cases): hosts of 8, 16, 32 and 64 lanes do what the ISA says`, () => {
+    deviceChecks.forEach((c, k) => {
+      const input = c.input ?? randomInput(c, k + 200);
+      const expected = expectedOutput(c, input, c.model);
+      const width = HOST_WIDTHS[k % HOST_WIDTHS.length];
+      const { output, laneMode } = onHost(width, c, input, k);
+      assertWordsEqual(c, output, expected, `${c.name}, wave${c.waveSize}: host of ${width} lanes`);
+      assertEquals(laneMode, c.laneMode ?? "spanned", `${c.name}, wave${c.waveSize}, host of ${width} lanes`);
+    });
   });
   deviceTest(`${name} (${deviceChecks.length} cases): the device does what the ISA says`, (device) => {
     deviceChecks.forEach((c, k) => {

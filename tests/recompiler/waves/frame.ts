@@ -7,6 +7,9 @@
  * 16 bytes. Lanes that the case's EXEC leaves out give their registers, too.
  */
 import { assertEquals } from "@std/assert";
+import { runProgram } from "../../../src/driver/run_program.ts";
+import { ArrayAllocator } from "../../../src/guest/memory/allocator.ts";
+import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
 import { Access, runDispatch, WindowSpace } from "../../../src/rdna/interpreter/mod.ts";
 import { buildCfg } from "../../../src/recompiler/cfg/build.ts";
 import type { Ir } from "../../../src/recompiler/ir/ir.ts";
@@ -26,6 +29,7 @@ import { cleaned, makeRequest, PLAIN_DEVICE } from "../../support/lift.ts";
 import { dispatchDirect } from "../../support/packets.ts";
 import { Random } from "../../support/random.ts";
 import { runGuestWell } from "../../support/run.ts";
+import { EvaluatedExecutor } from "../../support/spirv_eval/executor.ts";
 import type { GpuDevice } from "../../../src/gpu/device.ts";
 import { assemble, type Target } from "./assembled.ts";
 
@@ -200,30 +204,52 @@ export function interpreted(c: WaveCase, input: Uint32Array<ArrayBuffer>): Uint3
   return output;
 }
 
-/** Output of a device, and the lane mode of the program. */
-export function onDevice(
-  device: GpuDevice,
-  c: WaveCase,
-  input: Uint32Array<ArrayBuffer>,
-): { output: Uint32Array; laneMode: string } {
+/** The guest that runs a case: its program, and its output buffer. */
+function guestOf(c: WaveCase, input: Uint32Array<ArrayBuffer>) {
   const guest = new GuestProgram("wave case", { target: c.target ?? "gfx1030", codeBase: CODE });
   const code = guest.code(programOf(c));
   const source = guest.buffer(input.slice());
-  const target = guest.buffer(new Uint32Array(lanesOf(c) * OUTPUTS));
+  const output = guest.buffer(new Uint32Array(lanesOf(c) * OUTPUTS));
   guest.submit(
     0,
     computeState({
       code,
-      userData: userData(c, source.address, target.address),
+      userData: userData(c, source.address, output.address),
       threads: [c.threads ?? c.waveSize, 1, 1],
       ldsBytes: ldsBytes(c),
       floatMode: c.floatMode ?? 0xf0,
     }),
     dispatchDirect([c.groups ?? 1, 1, 1], { waveSize: c.waveSize }),
   );
+  return { program: guest.program, output };
+}
+
+/** Output of a device, and the lane mode of the program. */
+export function onDevice(
+  device: GpuDevice,
+  c: WaveCase,
+  input: Uint32Array<ArrayBuffer>,
+): { output: Uint32Array; laneMode: string } {
+  const guest = guestOf(c, input);
   using run = runGuestWell(device, guest.program);
   const [program] = run.result.programs;
-  return { output: run.words(target), laneMode: program.laneMode };
+  return { output: run.words(guest.output), laneMode: program.laneMode };
+}
+
+/** Output of a host with subgroups of that width (tests/support/spirv_eval), and the lane mode of the program. */
+export function onHost(
+  subgroupSize: 8 | 16 | 32 | 64,
+  c: WaveCase,
+  input: Uint32Array<ArrayBuffer>,
+  seed: number,
+): { output: Uint32Array; laneMode: string } {
+  const guest = guestOf(c, input);
+  const memory = new GuestMemory(new ArrayAllocator());
+  const executor = new EvaluatedExecutor({ target: c.target ?? "gfx1030", subgroupSize, seed });
+  const { error, programs } = runProgram(guest.program, executor, memory);
+  if (error !== undefined) throw error;
+  const { address, bytes } = guest.output;
+  return { output: new Uint32Array(memory.read(address, bytes).slice().buffer), laneMode: programs[0].laneMode };
 }
 
 /** Compares outputs and names the first lanes and registers that differ. */
