@@ -19,6 +19,7 @@ import type { Arena } from "./arena.ts";
 import { type BudgetStats, CompileBudget, DEFAULT_COMPILE_KIB, MAX_REQUEST_BYTES } from "./compile_budget.ts";
 import { encodeError } from "./error_data.ts";
 import type { FutexMutex } from "./futex_mutex.ts";
+import { assertNoLocksHeld } from "./held_locks.ts";
 import type { Isolate, Recoverable } from "./isolates.ts";
 import { checkJobs } from "./job_check.ts";
 import { JobCore } from "./job_core.ts";
@@ -143,6 +144,7 @@ export class JobBoard implements Recoverable {
    * @returns the job, `"stopped"` when the board is stopped and nothing is left to take, or `"timed-out"`
    */
   take(pool: number, timeoutMs = Infinity): ClaimedJob | "stopped" | "timed-out" {
+    assertNoLocksHeld(`wait for a job of pool ${pool}`);
     const words = this.#core.words;
     const at = this.#core.records.poolAt(pool);
     const end = performance.now() + timeoutMs;
@@ -155,7 +157,7 @@ export class JobBoard implements Recoverable {
       if (rest <= 0) return "timed-out";
       Atomics.add(words, at + P.Sleepers, 1);
       step("board.sleep");
-      waitForWork(words, at + P.Bell, bell, Math.min(rest, WORKER_RECHECK_MS), `a job of pool ${pool}`);
+      waitForWork(words, at + P.Bell, bell, Math.min(rest, Math.max(WORKER_RECHECK_MS, this.#recheckMs)), `a job of pool ${pool}`);
       Atomics.sub(words, at + P.Sleepers, 1);
     }
   }
@@ -239,12 +241,14 @@ export class JobBoard implements Recoverable {
    * @throws SyncError `sync.wait-with-lock`
    */
   wait(ticket: number, timeoutMs = Infinity): Outcome {
+    assertNoLocksHeld(`wait for job ${ticket}`);
     return this.#waits.wait(this.#job(ticket), ticket, timeoutMs);
   }
 
   /** {@linkcode wait} without blocking the event loop: for the main isolate. */
-  waitAsync(ticket: number, timeoutMs = Infinity): Promise<Outcome> {
-    return this.#waits.waitAsync(this.#job(ticket), ticket, timeoutMs);
+  async waitAsync(ticket: number, timeoutMs = Infinity): Promise<Outcome> {
+    assertNoLocksHeld(`wait for job ${ticket}`);
+    return await this.#waits.waitAsync(this.#job(ticket), ticket, timeoutMs);
   }
 
   /**
@@ -254,6 +258,7 @@ export class JobBoard implements Recoverable {
    * @param run does the work and gives the value; what it throws is the job's error, and is thrown here too
    */
   help(ticket: number, run: (job: ClaimedJob) => bigint): Outcome {
+    assertNoLocksHeld(`wait for job ${ticket}`);
     for (;;) {
       const claimed = this.claim(ticket);
       if (claimed !== undefined) {
@@ -327,6 +332,7 @@ export class JobBoard implements Recoverable {
    * @returns the hold for {@linkcode releaseHold}, or undefined after the time
    */
   hold(bytes: number, timeoutMs = Infinity): number | undefined {
+    assertNoLocksHeld("wait for the compile budget");
     this.#checkBytes(bytes);
     this.#core.pins.assertRoom();
     const pool = this.#core.records.pools;
@@ -384,6 +390,7 @@ export class JobBoard implements Recoverable {
    * @returns false after the time
    */
   drain(pool: number, timeoutMs = Infinity): boolean {
+    assertNoLocksHeld(`wait for pool ${pool} to drain`);
     const end = performance.now() + timeoutMs;
     for (;;) {
       const state = this.#drainState(pool);
@@ -395,6 +402,7 @@ export class JobBoard implements Recoverable {
 
   /** {@linkcode drain} without blocking the event loop. */
   async drainAsync(pool: number, timeoutMs = Infinity): Promise<boolean> {
+    assertNoLocksHeld(`wait for pool ${pool} to drain`);
     const end = performance.now() + timeoutMs;
     for (;;) {
       const state = this.#drainState(pool);

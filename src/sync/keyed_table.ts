@@ -180,6 +180,7 @@ export class KeyedTable implements Recoverable {
    * @throws SyncError `sync.wait-with-lock`
    */
   wait(reference: number, timeoutMs = Infinity): Creation {
+    assertNoLocksHeld(`wait for an entry of ${this.name}`);
     const entry = this.#core.entry(reference);
     const at = this.#core.entries.at(entry);
     const end = performance.now() + timeoutMs;
@@ -202,6 +203,7 @@ export class KeyedTable implements Recoverable {
 
   /** {@linkcode wait} without blocking the event loop: for the main isolate. */
   async waitAsync(reference: number, timeoutMs = Infinity): Promise<Creation> {
+    assertNoLocksHeld(`wait for an entry of ${this.name}`);
     const entry = this.#core.entry(reference);
     const at = this.#core.entries.at(entry);
     const end = performance.now() + timeoutMs;
@@ -226,6 +228,7 @@ export class KeyedTable implements Recoverable {
     key: Uint32Array,
     create: () => bigint,
   ): { value: bigint; reference: number; pin: number; created: boolean } {
+    assertNoLocksHeld(`creation for ${this.name}`);
     for (;;) {
       const begun = this.begin(key);
       const { reference, pin } = begun;
@@ -233,7 +236,6 @@ export class KeyedTable implements Recoverable {
       if (begun.state === "create") {
         let value: bigint;
         try {
-          assertNoLocksHeld(`creation for ${this.name}`);
           value = create();
         } catch (error) {
           this.fail(reference, error);
@@ -366,6 +368,7 @@ export class KeyedTable implements Recoverable {
    * @returns false after the time
    */
   waitForBuilds(timeoutMs = Infinity): boolean {
+    assertNoLocksHeld(`wait for creations of ${this.name}`);
     const end = performance.now() + timeoutMs;
     for (;;) {
       const seen = Atomics.load(this.#core.words, T.Idle);

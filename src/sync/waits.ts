@@ -48,8 +48,7 @@ export async function waitForWorkAsync(
 ): Promise<"ok" | "not-equal" | "timed-out"> {
   assertNoLocksHeld(`wait for ${what}`);
   workWaits++;
-  const result = Atomics.waitAsync(words, index, value, timeoutMs);
-  return result.async ? await result.value : result.value;
+  return await sleepAsync(words, index, value, timeoutMs);
 }
 
 /** Sleeps for a lock; only the lock classes call it. */
@@ -71,6 +70,22 @@ export async function waitForLockAsync(
   timeoutMs: number,
 ): Promise<"ok" | "not-equal" | "timed-out"> {
   lockWaits++;
+  return await sleepAsync(words, index, value, timeoutMs);
+}
+
+async function sleepAsync(
+  words: Int32Array<SharedArrayBuffer>,
+  index: number,
+  value: number,
+  timeoutMs: number,
+): Promise<"ok" | "not-equal" | "timed-out"> {
   const result = Atomics.waitAsync(words, index, value, timeoutMs);
-  return result.async ? await result.value : result.value;
+  if (!result.async) return result.value;
+  // Deno's event loop ends while such a promise is pending; a timer keeps it.
+  const timer = setInterval(() => {}, 60_000);
+  try {
+    return await result.value;
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -1,0 +1,96 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Arena } from "../../src/sync/arena.ts";
+import { GpuMutex } from "../../src/sync/gpu_mutex.ts";
+import { IsolateRegistry, slotOf } from "../../src/sync/isolates.ts";
+import { SyncError } from "../../src/sync/sync_error.ts";
+import { procProbe } from "../../src/sync/thread_probe.ts";
+import { Members } from "./support/members.ts";
+import { reached, signal, startIsolate, sweepUntil } from "./support/isolate.ts";
+import { KeyedTable } from "../../src/sync/keyed_table.ts";
+
+Deno.test("a slot is used again under another token", () => {
+  const members = new Members(2, 2);
+  const [, second] = members.isolates;
+  assertThrows(() => members.enter(), SyncError, "all 2 slots");
+  members.kill(second);
+  assertEquals(members.registry.sweep().map((d) => [d.token, d.left]), [[second.token, false]]);
+  const third = members.enter();
+  assertEquals([third.slot, slotOf(third.token)], [second.slot, second.slot]);
+  assert(third.token !== second.token && third.token > 0);
+  assert(members.registry.isDead(second.token) && !members.registry.isDead(third.token));
+});
+
+Deno.test("what a dead isolate held is given back exactly once, also when several look", () => {
+  const members = new Members(3);
+  const recovered: [string, number][] = [];
+  members.registry.attachStructure({ name: "thing", recover: (token) => (recovered.push(["thing", token]), 3) });
+  members.kill(members.isolates[1]);
+  const other = IsolateRegistry.attach(members.registry.handle, members.threads);
+  assert(other.isDead(members.isolates[1].token));
+  const deaths = members.registry.sweep();
+  assertEquals(deaths, [{ token: members.isolates[1].token, left: false, released: { thing: 3 } }]);
+  assertEquals(members.registry.sweep(), []);
+  assertEquals(other.sweep(), []);
+  assertEquals(recovered, [["thing", members.isolates[1].token]]);
+  assertEquals(members.registry.stats(), { entered: 3, left: 0, died: 1, live: 2 });
+});
+
+Deno.test("an isolate that leaves is told apart from one that died, and may not leave with a lock", () => {
+  const members = new Members(2);
+  const [, second] = members.isolates;
+  const mutex = new GpuMutex(second);
+  mutex.lock();
+  assertThrows(() => members.registry.leave(second), SyncError, "while holding Gpu");
+  mutex.unlock();
+  members.registry.leave(second);
+  assertEquals(members.registry.sweep().map((d) => d.left), [true]);
+  assertEquals(members.registry.stats(), { entered: 2, left: 1, died: 0, live: 1 });
+});
+
+Deno.test("the probe tells a thread from a later one with the same number", () => {
+  const me = procProbe.current();
+  assert(procProbe.isRunning(me));
+  assert(!procProbe.isRunning({ id: me.id, start: me.start - 1 }));
+  assert(!procProbe.isRunning({ id: 0x3fffffff, start: me.start }));
+});
+
+for (const how of ["throw", "close", "terminate"]) {
+  Deno.test(`a real isolate that dies by ${how} while it creates is found dead, and its creation is abandoned once`, async () => {
+    const registry = IsolateRegistry.create(8);
+    const self = registry.enter();
+    const arena = Arena.create(self, { bytes: 65536, blobs: 16 });
+    const table = KeyedTable.create(self, arena, { name: "table", capacity: 8 });
+    const flags = new Int32Array(new SharedArrayBuffer(64));
+    const key = Uint32Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+    const { worker } = startIsolate({ registry, arena, table, flags }, "dieWithCreation", key, how);
+    await reached(flags, 0, 1);
+    if (how === "terminate") worker.terminate();
+    const deaths = await sweepUntil(registry, 1);
+    assertEquals(deaths.map((d) => [d.left, d.released]), [[false, { table: 2 }]], "the creation and the pin");
+    assertEquals([table.stats().building, table.stats().pins, table.stats().abandoned], [0, 0, 1]);
+    assertEquals(table.getOrCreate(key, () => 9n).created, true);
+  });
+}
+
+Deno.test("an isolate that is terminated inside a blocking call lives until the call ends, and its work counts", async () => {
+  const registry = IsolateRegistry.create(8);
+  const self = registry.enter();
+  const arena = Arena.create(self, { bytes: 65536, blobs: 16 });
+  const table = KeyedTable.create(self, arena, { name: "table", capacity: 8 });
+  const flags = new Int32Array(new SharedArrayBuffer(64));
+  const key = Uint32Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+  const { worker } = startIsolate({ registry, arena, table, flags }, "blockedInCreation", key);
+  await reached(flags, 0, 1);
+  worker.terminate();
+  for (let i = 0; i < 20; i++) {
+    assertEquals(registry.sweep(), [], "its compile has not ended");
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  assertEquals(table.peek(key), "building");
+  signal(flags, 1);
+  await reached(flags, 2, 1);
+  assertEquals(table.peek(key), "ready");
+  const deaths = await sweepUntil(registry, 1);
+  assertEquals(deaths.map((d) => d.released), [{ table: 1 }], "the pin only: the creation had ended");
+  assertEquals(table.stats().abandoned, 0);
+});

@@ -1,0 +1,63 @@
+/** Entry point of the stress isolates. */
+import { workerScope } from "../support/worker_scope.ts";
+import { Arena } from "../../../src/sync/arena.ts";
+import { IsolateRegistry } from "../../../src/sync/isolates.ts";
+import { setStepHook } from "../../../src/sync/steps.ts";
+import { Random, type Start } from "./scenario.ts";
+import { SCENARIOS } from "./scenarios.ts";
+
+const start = await new Promise<Start>((resolve) => {
+  workerScope.onmessage = (event: MessageEvent) => resolve(event.data);
+});
+const registry = IsolateRegistry.attach(start.isolates);
+const isolate = registry.enter();
+const arena = Arena.attach(isolate, start.arena, start.recheckMs);
+const random = new Random(start.seed);
+const delays = new Random(start.seed + 1);
+const nap = new Int32Array(new SharedArrayBuffer(4));
+let done = 0;
+let dying = false;
+
+const place = {
+  registry,
+  self: isolate,
+  arena,
+  words: start.words,
+  random,
+  mayDie: () => dying && start.dieBy !== "throw" ? die() : undefined,
+};
+const running = SCENARIOS[start.scenario].attach(place, start.handle as never, start.recheckMs);
+setStepHook((point) => {
+  if (dying && start.dieBy === "throw") {
+    setStepHook(undefined);
+    throw new Error(`PLANNED: dies at ${point}`);
+  }
+  if (delays.below(64) !== 0) return;
+  if (delays.below(100) === 0) Atomics.wait(nap, 0, 0, 1);
+  else for (let spins = delays.below(2000); spins > 0; spins--) Atomics.load(nap, 0);
+});
+
+/** Ends here, with whatever it holds. */
+async function die(): Promise<void> {
+  setStepHook(undefined);
+  workerScope.postMessage({ dies: start.dieBy, place: start.place });
+  if (start.dieBy === "close") workerScope.close();
+  await new Promise(() => {});
+}
+
+while (done < start.operations) {
+  dying = start.dieAfter >= 0 && done >= start.dieAfter;
+  // Some operations pass no point.
+  if (dying && start.dieBy === "throw" && done > start.dieAfter + 50) {
+    throw new Error("PLANNED: dies between operations");
+  }
+  const more = running.operate();
+  if (more !== undefined) await more;
+  done++;
+  Atomics.add(start.progress, start.place, 1);
+}
+setStepHook(undefined);
+running.finish();
+registry.leave(isolate);
+workerScope.postMessage({ done: true, place: start.place });
+workerScope.close();

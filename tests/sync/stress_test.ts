@@ -1,0 +1,23 @@
+import { assert, assertEquals } from "@std/assert";
+import { SCENARIOS } from "./stress/scenarios.ts";
+import { stress } from "./stress/stress.ts";
+
+// Set to a seed that a failure named, to see it again.
+const SEED = 20261130;
+const OPERATIONS = 50_000;
+const DEATHS = 9;
+
+for (const scenario of Object.keys(SCENARIOS)) {
+  Deno.test(`${scenario} holds its invariants over ${OPERATIONS} operations in 8 isolates, some of which die`, async () => {
+    const report = await stress({
+      scenario,
+      operations: OPERATIONS,
+      isolates: 8,
+      seed: SEED,
+      deaths: DEATHS,
+      watchdogMs: 30_000,
+    });
+    assert(report.operations >= OPERATIONS - DEATHS);
+    assertEquals(report.deaths, DEATHS);
+  });
+}
