@@ -2,7 +2,7 @@
  * The long run of the fuzzers (`deno task fuzz`): random instructions and programs, recompiled code on the device against the interpreter, until a number
  * of cases is reached. What differs is narrowed down and saved as a program file for `anyagc run`.
  *
- *     deno run -A tools/fuzz/main.ts [--cases=1000000] [--round=N] [--group=alu|lanes|memory|lds] [--out=dist/fuzz] [--update-refusals]
+ *     deno run -A tools/fuzz/main.ts [--cases=1000000] [--round=N] [--group=alu|lanes|memory|lds|programs] [--programs=4000] [--out=dist/fuzz] [--update-refusals]
  *
  * @module
  */
@@ -20,6 +20,7 @@ import {
 } from "../../tests/fuzz/instructions.ts";
 import { addRefusals, knownRefusals, newRefusals, writeRefusals } from "../../tests/fuzz/refusals.ts";
 import { SideMaker } from "../../tests/fuzz/sides.ts";
+import { runPrograms } from "./programs.ts";
 
 /** Share of the cases that each group gets. */
 const SHARES: Readonly<Record<GroupName, number>> = { alu: 0.6, lanes: 0.15, memory: 0.2, lds: 0.05 };
@@ -31,7 +32,7 @@ const options = Object.fromEntries(Deno.args.map((argument) => {
 const wanted = Number(options.cases ?? 1_000_000);
 const firstRound = Number(options.round ?? Math.floor(Date.now() / 1000) % 100_000);
 const out = options.out ?? "dist/fuzz";
-const groups = options.group === undefined ? GROUPS : [options.group as GroupName];
+const groups = options.group === undefined ? GROUPS : options.group === "programs" ? [] : [options.group as GroupName];
 
 const device = GpuDevice.create({});
 let failed = 0;
@@ -49,6 +50,9 @@ try {
     all.batches += report.batches;
     all.refused.push(...report.refused);
     for (const [name, count] of report.ran) all.ran.set(name, (all.ran.get(name) ?? 0) + count);
+  }
+  if (options.group === undefined || options.group === "programs") {
+    failed += runPrograms(firstRound, Number(options.programs ?? 4000), (set) => sides.take(set.target), out);
   }
 } finally {
   device.destroy();
