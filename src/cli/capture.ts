@@ -6,6 +6,7 @@
 import { ExitCode } from "../errors.ts";
 import type { RecordedResults } from "../guest/recorded_results.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
+import { runWatched } from "./capture/run_watched.ts";
 import { outputOption, requireFolderOf, saveCapture } from "./capture/save.ts";
 import { count } from "./count.ts";
 
@@ -39,7 +40,7 @@ async function run(context: CommandContext) {
   const { openWrappableDevice } = await import("../driver/device.ts");
   const { recordResults } = await import("../driver/results/record.ts");
   using device = openWrappableDevice({ name: optionText(context, "device") });
-  const run = await out.during(`running ${program.name} on ${device.name}`, () => device.run(program));
+  const run = await runWatched(out, device, program, "running");
   let recorded: RecordedResults;
   try {
     recorded = recordResults(program, run, device.description);

@@ -7,6 +7,7 @@ import { AnyAgcError, type ErrorData, ExitCode, UsageError } from "../errors.ts"
 import type { LoadedProgram } from "../guest/program.ts";
 import { outputOption, saveCapture } from "./capture/save.ts";
 import type { Command, CommandContext } from "./command.ts";
+import { count } from "./count.ts";
 import { makeFolder } from "./files.ts";
 
 /** The command. */
@@ -41,27 +42,37 @@ interface Converted {
 async function run(context: CommandContext) {
   const { out, positionals: files } = context, output = outputOption(context, "convert");
   const targets = await targetsOf(files, output);
+  const inputs: Converted[] = [];
+  await out.progress("converting", "files", files.length, async (progress) => {
+    for (const [i, file] of files.entries()) {
+      progress.update(i);
+      inputs.push(await convert(file, targets[i]));
+    }
+  });
+  for (const { file, output, kind, bytes, missing = [], error } of inputs) {
+    if (error !== undefined) {
+      if (!out.json) out.sink.err(`anyagc: ${error.message.replaceAll("\n", "\n  ")}`);
+      continue;
+    }
+    out.line(`${file}: ${kind}, ${output}, ${count(bytes!, "byte")}`);
+    missing.forEach((what) => out.line(`  not in the file, but needed for a run: ${what}`));
+  }
+  const exitCode = Math.max(ExitCode.Done, ...inputs.map(({ error }) => error?.exitCode ?? ExitCode.Done));
+  return { exitCode, data: { schema: "anyagc.convert/1", inputs } };
+}
+
+async function convert(file: string, output: string): Promise<Converted> {
   const { loadFile } = await import("../guest/loaders/load_file.ts");
   const { shaderProgram } = await import("../guest/agcap/write_agcap.ts");
-  const inputs: Converted[] = [];
-  let exitCode: number = ExitCode.Done;
-  for (const [i, file] of files.entries()) {
-    try {
-      const loaded = loadFile(file);
-      const program: LoadedProgram = loaded.kind === "program" ? loaded.program : shaderProgram(loaded.shader);
-      const bytes = await saveCapture(targets[i], program);
-      const missing = program.missing ?? [];
-      inputs.push({ file, output: targets[i], kind: loaded.kind, bytes, ...(missing.length > 0 ? { missing } : {}) });
-      out.line(`${file}: ${loaded.kind}, ${targets[i]}, ${bytes} bytes`);
-      missing.forEach((what) => out.line(`  not in the file, but needed for a run: ${what}`));
-    } catch (error) {
-      if (!(error instanceof AnyAgcError)) throw error;
-      inputs.push({ file, error: error.toData() });
-      exitCode = Math.max(exitCode, error.exitCode);
-      if (!out.json) out.sink.err(`anyagc: ${error.message.replaceAll("\n", "\n  ")}`);
-    }
+  try {
+    const loaded = loadFile(file), { kind } = loaded;
+    const program: LoadedProgram = loaded.kind === "program" ? loaded.program : shaderProgram(loaded.shader);
+    const bytes = await saveCapture(output, program), missing = program.missing ?? [];
+    return { file, output, kind, bytes, ...(missing.length > 0 ? { missing } : {}) };
+  } catch (error) {
+    if (!(error instanceof AnyAgcError)) throw error;
+    return { file, error: error.toData() };
   }
-  return { exitCode, data: { schema: "anyagc.convert/1", inputs } };
 }
 
 /** Where each input's capture goes; nothing is written when two would go to one place. */

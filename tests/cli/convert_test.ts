@@ -4,7 +4,8 @@ import { writeAgcap } from "../../src/guest/agcap/write_agcap.ts";
 import { loadFile } from "../../src/guest/loaders/load_file.ts";
 import { corpusFile, corpusTest } from "../support/corpus.ts";
 import { buildArchive } from "../guest/zip/archive.ts";
-import { comparable, everything } from "../guest/agcap/support.ts";
+import { changed, comparable, everything } from "../guest/agcap/support.ts";
+import { mutations, seededNumbers } from "../guest/support/mutations.ts";
 import { anyagc, projectFile } from "./support.ts";
 
 const PROGRAM = projectFile("shaders/julia/program.json");
@@ -106,6 +107,34 @@ Deno.test("names that lead out of folders come to nothing: in archives, in manif
     const made = files(folder).filter((file) => !before.includes(file) && file !== "in/name.agcap");
     assertEquals(made.length, 2);
     for (const file of made) assertEquals(/^out\/(frames\/)?[^/.][^/]*$/.test(file), true, file);
+  }));
+
+Deno.test("300 damaged captures give 300 captures or refusals, in the output folder and nowhere else", () =>
+  inFolder(async (folder) => {
+    Deno.mkdirSync(`${folder}/in`);
+    const good = writeAgcap(everything()), random = seededNumbers(8), inputs: string[] = [];
+    for (const [i, damaged] of [...mutations(good, 150, 31)].entries()) {
+      Deno.writeFileSync(`${folder}/in/file${i}.agcap`, damaged);
+      // The same kind of damage inside of an archive that is right.
+      const inside = changed(good, (_, entries) => {
+        const names = [...entries.keys()].filter((name) => name !== "manifest.json"),
+          name = names[random(names.length)];
+        entries.set(name, [...mutations(entries.get(name)!, 1, i)][0]);
+      });
+      Deno.writeFileSync(`${folder}/in/entry${i}.agcap`, inside);
+      inputs.push(`${folder}/in/file${i}.agcap`, `${folder}/in/entry${i}.agcap`);
+    }
+    const before = files(folder), { text } = await anyagc("convert", ...inputs, "-o", `${folder}/out`, "--json");
+    const results: { output?: string; error?: { code: string; place: { file: string } } }[] = JSON.parse(text).inputs;
+    assertEquals(results.length, 300);
+    for (const [i, { output, error }] of results.entries()) {
+      if (error === undefined) assertEquals(output?.startsWith(`${folder}/out/`), true);
+      else assertEquals([error.code === "internal", error.place.file.startsWith(inputs[i])], [false, true], error.code);
+    }
+    const made = files(folder).filter((file) => !before.includes(file));
+    assertEquals(made.every((file) => /^out\/(file|entry)\d+\.agcap$/.test(file)), true);
+    assertEquals(made.length, results.filter(({ output }) => output !== undefined).length);
+    assertEquals(made.length > 10 && made.length < 290, true, `${made.length} converted`);
   }));
 
 corpusTest(

@@ -1,6 +1,7 @@
 import { hex, UsageError } from "../../errors.ts";
 import type { ResultDifference } from "../../driver/results/compare.ts";
 import type { ProgramRun } from "../../driver/device.ts";
+import { runWatched } from "../capture/run_watched.ts";
 import { count } from "../count.ts";
 import type { LoadedProgram } from "../../guest/program.ts";
 import type { ReplayContext, ReplayKind, ReplayOutcome } from "./kind.ts";
@@ -20,7 +21,7 @@ async function replay(file: string, { out, device: open }: ReplayContext): Promi
   }
   const { compareRecorded } = await import("../../driver/results/compare.ts");
   const device = await open();
-  const run = await out.during(`replaying ${program.name} on ${device.name}`, () => device.run(program));
+  const run = await runWatched(out, device, program, "replaying");
   try {
     const { result } = run;
     const differences = recorded === undefined ? expected(run) : compareRecorded(program, run, recorded);

@@ -103,6 +103,8 @@ const REFUSALS: Refusal[] = [
   { code: "file.value", says: "is not inside one memory window", edit: (m) => m.frame.height = 16384 },
   { code: "file.record", says: "a shader record starts with", edit: (m) => m.shaders[0].record = "0x200000104" },
   { code: "file.record", says: "is not inside one memory window", edit: (m) => m.shaders[0].record = "0x200001fc0" },
+  { code: "file.record", says: "code of 6 bytes", edit: (_, e) => void (e.get("memory/0.bin")![0x44] = 6) },
+  { code: "file.record", says: "code of 0 bytes", edit: (_, e) => void (e.get("memory/0.bin")![0x44] = 0) },
   {
     code: "file.record",
     says: "only 24 is known",

@@ -116,3 +116,15 @@ Deno.test("the schema checker accepts what its schemas describe, and names what 
     }
   }
 });
+
+Deno.test("a schema that is wrong itself is a defect, whatever the document", () => {
+  const document = parseJson("f.json", new TextEncoder().encode('{"k":"x"}'));
+  const cases: [JsonSchema, string][] = [
+    [{ $ref: "#/$defs/nowhere" }, "has no #/$defs/nowhere"],
+    [{ oneOf: [{ type: "object", properties: { k: { type: "string" } } }] }, "no property with const"],
+    [{}, "without a type"],
+  ];
+  for (const [schema, says] of cases) {
+    assertStringIncludes(assertThrows(() => checkSchema(document, schema), TypeError).message, says);
+  }
+});
