@@ -15,8 +15,11 @@ import { type ComputeUse, computeUses } from "./compute_uses.ts";
 import { listRecords } from "./listing.ts";
 import { type CapturedShader, capturedShaders } from "./shaders.ts";
 
-/** Guest queues by queue type: graphics, and the first compute queue. */
-const QUEUES = [0, 0x20];
+/**
+ * Guest queues by queue type. OpenAGC's runtime submits the buffers of its compute queues to the console as graphics ones (DCB; its src/runtime.c), and
+ * they hold packets that compute queues do not take.
+ */
+const QUEUES = [0, 0];
 
 /** Reads a capture's bytes; `file` is its path: shader files beside it are looked at. */
 export function loadOpenAgc(file: string, bytes: Uint8Array): LoadedProgram {
