@@ -17,3 +17,22 @@ cardTest({
   mnemonics: 30,
   refusals: ["from a swizzled buffer", "is reserved", "the fourth component of a format that has three"],
 });
+
+cardTest({
+  name: "image loads, stores, atomics and size queries, linear and tiled, of all types and formats: as the interpreter",
+  group: "memory",
+  accepts: ({ opcode: { image } }) =>
+    image === "load" || image === "store" || image === "atomic" || image === "resinfo",
+  batches: 8,
+  size: 8,
+  mnemonics: 20,
+});
+
+cardTest({
+  name: "image samples and gathers with random samplers: as the interpreter",
+  group: "memory",
+  accepts: ({ opcode: { image } }) => image === "sample" || image === "gather",
+  batches: 24,
+  size: 4,
+  mnemonics: 60,
+});

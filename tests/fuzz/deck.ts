@@ -4,6 +4,7 @@ import { TARGETS } from "../../src/rdna/target.ts";
 import type { Random } from "../support/random.ts";
 import type { BatchSettings, Instance } from "./frame.ts";
 import { bufferInstance, isBufferOpcode } from "./instances/buffer.ts";
+import { imageInstance, isImageOpcode } from "./instances/image.ts";
 import { isLdsOpcode, LDS_BYTES, ldsInstance } from "./instances/lds.ts";
 import { isMemoryOpcode, memoryInstance } from "./instances/memory.ts";
 import { isScalarOpcode, scalarInstance } from "./instances/scalar.ts";
@@ -77,6 +78,7 @@ function cards(opcode: Opcode, group: GroupName, settings: BatchSettings): Card[
         : [];
     case "lds":
       return isLdsOpcode(opcode, settings) ? one("lds", (set, random) => ldsInstance(opcode, set, random)) : [];
+      if (isImageOpcode(opcode)) return one("image", (set, random) => imageInstance(opcode, set, random));
   }
 }
 

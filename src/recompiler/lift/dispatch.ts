@@ -12,6 +12,7 @@ import { defineFlat } from "./flat.ts";
 import { defineFloat } from "./vop_float.ts";
 import { defineHardwareRegisters } from "./hardware_registers.ts";
 import { defineImage } from "./mimg.ts";
+import { defineImageSamples } from "./image/sample.ts";
 import { defineIndexed } from "./indexed.ts";
 import { defineDivision } from "./vop_division.ts";
 import { defineDouble } from "./vop_double.ts";
@@ -73,6 +74,7 @@ function build(): (Handler | undefined)[] {
       defineBuffer,
       defineFormattedBuffer,
       defineImage,
+      defineImageSamples,
       definePermutations,
       defineIndexed,
       defineQuadMasks,

@@ -32,6 +32,10 @@ const REASONS: Readonly<Record<string, string>> = {
   v_trig_preop_f64: "1201 bits of 2 / pi",
   "v_interp_*": GRAPHICS,
   exp: GRAPHICS,
+  "image_*_pck*": "unconverted texels are not implemented",
+  image_msaa_load: "images with several samples are not implemented",
+  "image_bvh*": "ray intersection is not implemented",
+  image_gather4h: "a gather along a row is not documented well enough",
 };
 
 /** Names that {@linkcode defineUnsupported} gave a refusing handler. */

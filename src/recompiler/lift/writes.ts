@@ -1,4 +1,5 @@
 /** Which register slots an instruction may change: what loops need to know before their body is lifted. Derived from the opcode table. */
+import { imageDataDwords } from "../../rdna/image.ts";
 import { Encoding, Flag, type Instruction, Operand } from "../../rdna/instruction.ts";
 import { OPCODES, Trait } from "../../rdna/table.ts";
 import { SGPR_COUNT, Slot } from "./slots.ts";
@@ -40,12 +41,7 @@ function markIndirect(instruction: Instruction, swaps: boolean, slots: Uint8Arra
 
 /** Registers that the first destination covers. */
 export function destinationDwords(instruction: Instruction): number {
-  if (instruction.encoding === Encoding.Mimg) {
-    let mask = instruction.mode;
-    let count = 0;
-    for (; mask !== 0; mask &= mask - 1) count++;
-    return Math.max(count, 1) + (instruction.flags & Flag.Tfe ? 1 : 0);
-  }
+  if (instruction.encoding === Encoding.Mimg) return imageDataDwords(instruction);
   return DST_DWORDS[instruction.op] + (instruction.flags & Flag.Tfe ? 1 : 0);
 }
 

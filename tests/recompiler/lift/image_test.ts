@@ -195,10 +195,10 @@ Deno.test("what is not implemented of images is refused by name", () => {
     return () => execute(asm(LOAD), { memory, request: { imageDescriptors: new Map([[0, Uint32Array.from(words)]]) } });
   };
   assertThrows(load({ format: 131 }), Error, "image format 131");
-  assertThrows(load({}, (w) => w[3] |= 27 << 20), Error, "tile mode 0x1b");
-  assertThrows(load({}, (w) => w[3] = (w[3] & 0x0fffffff) | (13 << 28)), Error, "image type 13");
+  assertThrows(load({}, (w) => w[3] |= 3 << 20), Error, "tile mode 3");
+  assertThrows(load({}, (w) => w[3] = (w[3] & 0x0fffffff) | (14 << 28)), Error, "several samples");
   assertThrows(load({}, (w) => w[6] |= 1 << 21), Error, "compressed");
-  assertThrows(load({}, (w) => w[3] |= 1 << 12), Error, "base level 1");
+  assertThrows(load({}, (w) => w[3] |= 1 << 12), Error, "without levels");
 });
 
 Deno.test("without descriptors the lift asks for them, and the slice finds them through pointers in user data", () => {

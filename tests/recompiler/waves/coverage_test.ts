@@ -53,6 +53,7 @@ const CLASSES: readonly (readonly [name: string, accepts: (opcode: Opcode) => bo
   ["GLOBAL", (o) => o.encoding === Encoding.Flat && o.segment === 2],
   ["MUBUF", (o) => o.encoding === Encoding.Mubuf],
   ["MTBUF", (o) => o.encoding === Encoding.Mtbuf],
+  ["MIMG", (o) => o.encoding === Encoding.Mimg],
   ["VINTRP", (o) => o.words.has("interp")],
   ["EXP", (o) => o.encoding === Encoding.Exp],
   [
@@ -77,6 +78,7 @@ const PINNED: Readonly<Record<string, readonly [number, number, number, number]>
   GLOBAL: [57, 0, 0, 0],
   MUBUF: [75, 0, 0, 0],
   MTBUF: [16, 0, 0, 0],
+  MIMG: [102, 0, 10, 0],
   VINTRP: [0, 0, 6, 0],
   EXP: [0, 0, 1, 0],
   "vector lanes": [12, 0, 0, 0],

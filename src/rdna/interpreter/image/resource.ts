@@ -3,7 +3,8 @@ import { Flag, type Instruction } from "../../instruction.ts";
 import { refuse } from "../machine/refuse.ts";
 import type { Wave } from "../machine/wave.ts";
 import { type Format, formatOf } from "../../formats.ts";
-import { blockOf, Tile, type TileBlock } from "./tiling.ts";
+import { Tile } from "../../tiling.ts";
+import { blockOf, type TileBlock } from "./tiling.ts";
 
 /** Resource types. */
 export const ImageType = {

@@ -176,7 +176,7 @@ function layerOf({ i, address, image }: SampleContext): number {
   const axis = i.dim === Dim.D1Array ? 1 : i.dim === Dim.D2Array || i.dim === Dim.Cube ? 2 : -1;
   if (axis < 0) return 0;
   const coordinate = roundToEven(address.coordinates[axis]);
-  let layer = coordinate > 0 ? coordinate : 0;
+  let layer = coordinate > 0 ? Math.min(coordinate, 0xffff_ffff) : 0;
   // Cube arrays count eight to a cube.
   if (i.dim === Dim.Cube) layer = Math.floor(layer / 8) * 6 + layer % 8;
   return Math.min(layer, image.layers - 1);

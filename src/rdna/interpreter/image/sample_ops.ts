@@ -74,13 +74,13 @@ function handlerOf(opcode: Opcode): Handler {
   };
 }
 
-/** The sampler's limits, then the instruction's own lower limit. */
+/** The sampler's limits, then the instruction's own lower limit, which is none when it is a NaN. */
 function limitLod(lod: number, words: ReadonlySet<string>): number {
   const limited = Math.max(sampler.minLod, Math.min(sampler.maxLod, lod));
-  return words.has("cl") ? Math.max(limited, address.lodClamp) : limited;
+  return words.has("cl") && address.lodClamp > limited ? address.lodClamp : limited;
 }
 
-/** Level of detail of every lane, before limits. */
+/** Level of detail of every lane, before limits. NaN counts as 0. */
 function computeLods(w: Wave, i: Instruction, opcode: Opcode): void {
   const { words } = opcode;
   const explicit = words.has("l"), zero = words.has("lz") || context.unnormalized;
@@ -95,6 +95,7 @@ function computeLods(w: Wave, i: Instruction, opcode: Opcode): void {
       if (!given) quadDerivatives(w, i, lane);
       LODS[lane] = lodOfDerivatives() + bias;
     }
+    if (LODS[lane] !== LODS[lane]) LODS[lane] = 0;
   }
 }
 
@@ -127,7 +128,7 @@ function lodOfDerivatives(): number {
   for (let axis = 0; axis < 2; axis++) {
     let square = 0;
     for (let c = 0; c < count; c++) square += (derivatives[axis * 3 + c] * sizes[c]) ** 2;
-    longest = Math.max(longest, square);
+    if (square > longest) longest = square;
   }
   return longest === 0 ? -1000 : Math.log2(longest) / 2;
 }
