@@ -8,4 +8,5 @@ import type { BenchTable } from "./table.ts";
 /** Names, and how to load each: what one measures is not loaded for another. */
 export const TABLES: readonly { readonly name: string; load(): Promise<BenchTable> }[] = [
   { name: "recompile", load: async () => (await import("./recompile.ts")).TABLE },
+  { name: "sync", load: async () => (await import("./sync.ts")).TABLE },
 ];

@@ -157,7 +157,13 @@ export class JobBoard implements Recoverable {
       if (rest <= 0) return "timed-out";
       Atomics.add(words, at + P.Sleepers, 1);
       step("board.sleep");
-      waitForWork(words, at + P.Bell, bell, Math.min(rest, Math.max(WORKER_RECHECK_MS, this.#recheckMs)), `a job of pool ${pool}`);
+      waitForWork(
+        words,
+        at + P.Bell,
+        bell,
+        Math.min(rest, Math.max(WORKER_RECHECK_MS, this.#recheckMs)),
+        `a job of pool ${pool}`,
+      );
       Atomics.sub(words, at + P.Sleepers, 1);
     }
   }
@@ -334,7 +340,6 @@ export class JobBoard implements Recoverable {
   hold(bytes: number, timeoutMs = Infinity): number | undefined {
     assertNoLocksHeld("wait for the compile budget");
     this.#checkBytes(bytes);
-    this.#core.pins.assertRoom();
     const pool = this.#core.records.pools;
     const job = this.#core.insert({
       pool,
@@ -346,26 +351,22 @@ export class JobBoard implements Recoverable {
       flags: JobFlag.Bare,
     });
     const ticket = this.#core.records.ticket(job);
-    this.#kept.set(ticket, this.#core.pin(job));
     const at = this.#core.records.at(job);
     if (this.#core.admit(job)) this.#core.start(job);
     this.#core.mutex.unlock();
     const end = performance.now() + timeoutMs;
     for (;;) {
       const word = Atomics.load(this.#core.words, at + J.State);
-      if ((word & STATE_MASK) === JobState.Claimed) return ticket;
-      if ((word & STATE_MASK) >= JobState.Done) {
-        this.release(ticket);
+      // Only this isolate ends it, except when the board is stopped.
+      if (this.#core.records.ticketOf(job, word) !== ticket || (word & STATE_MASK) >= JobState.Done) {
         throw new SyncError(
           "sync.board-closed",
           "a hold of the compile budget was asked for when the board was stopped",
         );
       }
+      if ((word & STATE_MASK) === JobState.Claimed) return ticket;
       const rest = end - performance.now();
-      if (rest <= 0 && this.cancel(ticket)) {
-        this.release(ticket);
-        return undefined;
-      }
+      if (rest <= 0 && this.cancel(ticket)) return undefined;
       const interval = Math.max(0, Math.min(rest, this.#recheckMs));
       waitForWork(this.#core.words, at + J.State, word, interval, "the compile budget");
     }
@@ -374,7 +375,6 @@ export class JobBoard implements Recoverable {
   /** Gives back a bare hold. */
   releaseHold(ticket: number): void {
     this.finish(ticket);
-    this.release(ticket);
   }
 
   /** Sets the budget's second limit in bytes (see {@linkcode CompileBudget}). */

@@ -209,7 +209,9 @@ export class JobCore {
   settle(job: number, counter: number): void {
     const at = this.records.at(job);
     this.words[counter]++;
-    if (Atomics.load(this.words, at + J.EverPinned) !== 0) Atomics.notify(this.words, at + J.State);
+    if (Atomics.load(this.words, at + J.EverPinned) !== 0 || this.flag(job, JobFlag.Bare)) {
+      Atomics.notify(this.words, at + J.State);
+    }
     const pool = this.records.poolAt(this.words[at + J.Pool]);
     if (this.words[pool + P.Queued] === 0 && this.words[pool + P.Claimed] === 0) {
       Atomics.add(this.words, pool + P.Idle, 1);

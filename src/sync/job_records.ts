@@ -171,7 +171,12 @@ export class JobRecords {
 
   /** Number of a job in messages and words of others. */
   ticket(job: number): number {
-    return (this.words[this.at(job) + J.State] >>> STATE_BITS) * 65536 + job + 1;
+    return this.ticketOf(job, this.words[this.at(job) + J.State]);
+  }
+
+  /** The same from a state word. */
+  ticketOf(job: number, word: number): number {
+    return (word >>> STATE_BITS) * 65536 + job + 1;
   }
 
   /** Puts a queued job into its list, in the order of sequences. */

@@ -1,5 +1,5 @@
 import type { JobCore } from "./job_core.ts";
-import { J, JobState, STATE_BITS, STATE_MASK } from "./job_records.ts";
+import { J, JobState, STATE_MASK } from "./job_records.ts";
 import type { Outcome } from "./job_types.ts";
 import { step } from "./steps.ts";
 import { waitForWork, waitForWorkAsync } from "./waits.ts";
@@ -69,7 +69,7 @@ export class JobWaits {
     const place = core.pin(job);
     const word = Atomics.load(core.words, core.records.at(job) + J.State);
     const state = word & STATE_MASK;
-    const same = (word >>> STATE_BITS) * 65536 + job + 1 === ticket;
+    const same = core.records.ticketOf(job, word) === ticket;
     if (same && (state === JobState.Queued || state === JobState.Claimed)) return place;
     core.pins.unpin(place);
     core.mutex.lock();

@@ -238,6 +238,18 @@ Deno.test("stopping finishes or cancels what is queued; workers go home, and not
   }
 });
 
+Deno.test("a hold that waits when the board is stopped is refused, not left waiting", async () => {
+  const structures = real({ pools: [{ workers: 1 }], limitBytes: 100 });
+  const { board, flags, registry } = structures;
+  board.hold(100);
+  const waiter = startIsolate(structures, "holdRefused", 10);
+  await reached(flags, 0, 1);
+  while (board.stats().budget.waiting === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  board.stop("cancel");
+  assertEquals(await waiter.result, "sync.board-closed");
+  await sweepUntil(registry, 1);
+});
+
 Deno.test("draining waits for queued and running jobs", () => {
   const { boards: [a] } = setUp(1, ONE_POOL);
   assert(a.drain(0, 0));
@@ -259,8 +271,8 @@ Deno.test("a dead isolate's bytes, share and job are given back exactly once", (
   members.kill(members.isolates[1]);
   assertEquals(
     members.registry.sweep().map((d) => d.released),
-    [{ "job board": 3 }],
-    "a job, a hold, and the pin of the hold",
+    [{ "job board": 2 }],
+    "a job and a hold",
   );
   assertEquals([a.stats().budget.held, a.stats().budgetedRunning, a.stats().queued, a.check()], [0, 0, 1, undefined]);
   assertEquals(a.recover(members.isolates[1].token), 0, "the second time there is nothing");
@@ -436,7 +448,7 @@ for (const how of ["throw", "close", "terminate"]) {
     assertEquals(board.stats().budget.held, 100);
     if (how === "terminate") { for (const { worker } of [first, second]) worker.terminate(); }
     const deaths = await sweepUntil(registry, 1);
-    assertEquals(deaths.map((d) => d.released["job board"]).sort(), [1, 2]);
+    assertEquals(deaths.map((d) => d.released["job board"]).sort(), [1, 1]);
     const { budget, queued, pins } = board.stats();
     assertEquals([budget.held, budget.holds, queued, pins, board.check()], [0, 0, 1, 0, undefined]);
     assertEquals(board.tryTake(0)?.ticket, ticket);

@@ -126,7 +126,6 @@ Deno.test("a pin that comes while somebody evicts either keeps the entry or fail
     const { members, tables: [a, b, c] } = setUp(3);
     const got = a.getOrCreate(key(1), () => 4n);
     a.unpin(got.pin);
-    let late: number | undefined;
     setStepHook((point) => {
       if (point !== "table.evicting") return;
       // After the state says so, before the pins are looked through: a pin by who saw it ready before.
@@ -143,7 +142,7 @@ Deno.test("a pin that comes while somebody evicts either keeps the entry or fail
       members.registry.sweep();
       assertEquals(a.peek(key(1)), "ready");
     } else assertEquals(b.evict(got.reference), undefined, "the pin was seen");
-    late = a.pin(got.reference);
+    const late = a.pin(got.reference);
     assert(late !== undefined);
     a.unpin(late);
     members.kill(members.isolates[2]);

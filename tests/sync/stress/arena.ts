@@ -1,5 +1,5 @@
 /** Arena: a blob that is pinned has the bytes that were written, until the last pin goes. */
-import { Arena, type ArenaHandle } from "../../../src/sync/arena.ts";
+import type { ArenaHandle } from "../../../src/sync/arena.ts";
 import { mustHold, type Scenario } from "./scenario.ts";
 
 const CELLS = 16;

@@ -1,5 +1,5 @@
 /** What a stress scenario is: one structure, random operations, and what must hold. */
-import { Arena, type ArenaHandle } from "../../../src/sync/arena.ts";
+import type { Arena, ArenaHandle } from "../../../src/sync/arena.ts";
 import type { Isolate } from "../../../src/sync/isolates.ts";
 import type { IsolateRegistry } from "../../../src/sync/isolates.ts";
 

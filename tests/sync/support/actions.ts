@@ -10,6 +10,7 @@ import { LockBit } from "../../../src/sync/held_locks.ts";
 import { type Isolate, IsolateRegistry, type IsolatesHandle } from "../../../src/sync/isolates.ts";
 import { JobBoard, type JobBoardHandle } from "../../../src/sync/job_board.ts";
 import { KeyedTable, type KeyedTableHandle } from "../../../src/sync/keyed_table.ts";
+import type { SyncError } from "../../../src/sync/sync_error.ts";
 import { SharedExclusiveLock } from "../../../src/sync/shared_exclusive_lock.ts";
 
 /** What a worker gets. */
@@ -210,6 +211,16 @@ const ACTIONS: Record<string, Action> = {
       Atomics.sub(flags, 4, bytes);
       board.releaseHold(hold);
     }
+  },
+  /** A hold that is refused: the error's code. */
+  holdRefused({ board, flags }, bytes: number) {
+    count(flags, 0);
+    try {
+      board.hold(bytes);
+    } catch (error) {
+      return (error as SyncError).code;
+    }
+    return "granted";
   },
   /** One hold; the order of grants is counted in word 3. */
   holdOnce({ board, flags }, bytes: number) {
