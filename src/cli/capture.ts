@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ExitCode } from "../errors.ts";
+import { ExitCode, RefusedError } from "../errors.ts";
 import type { RecordedResults } from "../guest/recorded_results.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { runWatched } from "./capture/run_watched.ts";
@@ -17,7 +17,8 @@ export const CAPTURE: Command = {
   details: [
     "The capture (docs/agcap.md) holds all that the run started from, and what it gave: labels, and all memory that changed. anyagc replay runs it " +
     "again and compares; anyagc run runs it.",
-    "A run that fails, or gives other results than the program expects, is recorded too; the exit code is then 1, as with anyagc run.",
+    "A run that fails, or gives other results than the program expects, is recorded too; the exit code is then 1, as with anyagc run. What AnyAGC " +
+    "does not execute is refused, and nothing is written.",
   ],
   arguments: [{ name: "PROGRAM", summary: "a program file or a capture" }],
   options: [
@@ -43,6 +44,8 @@ async function run(context: CommandContext) {
   const run = await runWatched(out, device, program, "running");
   let recorded: RecordedResults;
   try {
+    // What AnyAGC does not execute is no result of the program: a later version would have another.
+    if (run.result.error instanceof RefusedError) throw run.result.error;
     recorded = recordResults(program, run, device.description);
   } finally {
     run.close();

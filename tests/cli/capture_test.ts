@@ -104,6 +104,24 @@ Deno.test("a run that fails is recorded with its error, exits with 1, and replay
     assertEquals([replayed.code, replayed.text], [0, `${capture}: equal, fails as recorded: driver.wait-forever`]);
   }));
 
+Deno.test("what AnyAGC does not execute is refused: nothing is recorded, and a replay of it is no difference", () =>
+  inFolder(async (folder) => {
+    const program = `${folder}/p.json`, capture = `${folder}/p.agcap`;
+    const draw = { queue: 0, words: ["0xc0012d00", 3, 2] };
+    Deno.writeTextFileSync(program, packets((p) => (p.submissions as unknown[]).push(draw)));
+    const { code, errors } = await anyagc("capture", program, "-o", capture, "--device", "software");
+    assertEquals([code, names(folder)], [1, ["p.json"]]);
+    assertStringIncludes(errors, "DRAW_INDEX_AUTO");
+    await anyagc("convert", program, "-o", capture);
+    const expecting = changed(Deno.readFileSync(capture), (manifest) => {
+      manifest.untouched = [{ address: "0x200000000", bytes: 4, reason: "to have something to compare" }];
+    });
+    Deno.writeFileSync(capture, expecting);
+    const replayed = await anyagc("replay", capture, "--device", "software", "--json");
+    const [input] = JSON.parse(replayed.text).inputs;
+    assertEquals([replayed.code, input.outcome, input.error.class], [1, "refused", "RefusedError"]);
+  }));
+
 Deno.test("results that the program does not expect are recorded, exit with 1, and replay equal", () =>
   inFolder(async (folder) => {
     const program = `${folder}/p.json`, capture = `${folder}/p.agcap`;

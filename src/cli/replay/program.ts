@@ -1,4 +1,4 @@
-import { hex, UsageError } from "../../errors.ts";
+import { hex, RefusedError, UsageError } from "../../errors.ts";
 import type { ResultDifference } from "../../driver/results/compare.ts";
 import type { ProgramRun } from "../../driver/device.ts";
 import { runWatched } from "../capture/run_watched.ts";
@@ -24,6 +24,8 @@ async function replay(file: string, { out, device: open }: ReplayContext): Promi
   const run = await runWatched(out, device, program, "replaying");
   try {
     const { result } = run;
+    // Not a difference: nobody knows what the results would have been.
+    if (result.error instanceof RefusedError) throw result.error;
     const differences = recorded === undefined ? expected(run) : compareRecorded(program, run, recorded);
     const { name, type, apiVersion, driver } = device.description;
     return {

@@ -156,6 +156,7 @@ const REFUSALS: Refusal[] = [
     edit: (m) => m.results.volatile[0].address = "0x300002ffc",
   },
   { code: "file.value", says: "no multiple of 4", edit: (m) => m.results.labels[0].address = "0x300000001" },
+  { code: "file.value", says: "no guest address", edit: (m) => m.results.labels[0].address = "0x800000000000" },
   {
     code: "agcap.empty",
     says: "without submissions",
