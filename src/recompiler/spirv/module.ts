@@ -380,7 +380,7 @@ export class Module {
 export const PUSH_MEMBERS = {
   context: { offset: Push.Context, type: T.U64 },
   threadLimit: (axis: number) => ({ offset: Push.ThreadLimit + axis * 4, type: T.U32 }),
+  scratchWaveBytes: { offset: Push.ScratchWaveBytes, type: T.U32 },
   /** Four user data registers at a time. */
   userData: (quad: number) => ({ offset: Push.UserData + quad * 16, type: T.V4 }),
 } as const;
-  scratchWaveBytes: { offset: Push.ScratchWaveBytes, type: T.U32 },
