@@ -1,7 +1,7 @@
 import { buildCfg, type Cfg, dumpCfg } from "./cfg/cfg.ts";
 import { dumpIr } from "./ir/dump.ts";
 import { lift } from "./lift/lift.ts";
-import { dropAbsentLanes } from "./passes/absent_lanes.ts";
+import { dropAbsentLanes, keepOneThread } from "./passes/absent_lanes.ts";
 import { checkAddedBarriers } from "./passes/added_barriers.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
@@ -41,10 +41,12 @@ export function recompile(
   let ir = lift(cfg, tree, request);
   observe?.("lift", () => dumpIr(ir));
   const plan = ir.resources;
-  ir = deadCode(simplifyUniformReads(deadCode(simplify(ir))));
+  ir = deadCode(simplifyUniformReads(deadCode(simplify(ir)), !request.partialThreads));
+  const alone = keepOneThread(ir, request);
+  if (alone) ir = deadCode(simplify(ir));
   observe?.("simplify", () => dumpIr(ir));
   const threads = threadsOf(request);
-  const lanes = Math.ceil(threads / request.waveSize) * request.waveSize;
+  const lanes = alone ? 1 : Math.ceil(threads / request.waveSize) * request.waveSize;
   const regions = chooseRegions(ir, ldsHazards(ir, threads, lanes), threads > request.waveSize);
   ir = regions.ir;
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));

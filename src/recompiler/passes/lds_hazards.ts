@@ -1,6 +1,7 @@
 import type { Ir } from "../ir/ir.ts";
 import { InputKind, MemoryWidth, Op } from "../ir/ops.ts";
 import { indexStructure, type StructureIndex } from "./structure.ts";
+import { threadMasks } from "./thread_masks.ts";
 
 /**
  * Finds the LDS accesses that need a barrier before them to keep the lockstep of a wave.
@@ -37,44 +38,6 @@ function onlyThreadsAccess(ir: Ir): boolean {
     if ((op === Op.LdsLoad || op === Op.LdsStore || op === Op.LdsAtomic) && masks[ir.b[i]] === 0) return false;
   }
   return true;
-}
-
-/** 1 at each Bool that is never true in a lane without a thread: believed of all, until nothing refutes it any more. */
-function threadMasks(ir: Ir): Uint8Array {
-  const masks = new Uint8Array(ir.length).fill(1);
-  const holds = (i: number): boolean => {
-    const a = ir.a[i], b = ir.b[i];
-    switch (ir.op[i]) {
-      case Op.Input:
-        return a === InputKind.ThreadActive;
-      case Op.Const:
-        return a === 0;
-      case Op.LAnd:
-        return masks[a] === 1 || masks[b] === 1;
-      case Op.LOr:
-      case Op.LXor:
-      case Op.Phi:
-      case Op.LoopPhi:
-        return masks[a] === 1 && masks[b] === 1;
-      case Op.Select:
-        return masks[b] === 1 && masks[ir.c[i]] === 1;
-      case Op.ContPhi:
-      case Op.BreakPhi:
-        for (let k = 0; k < b; k++) if (masks[ir.pool[a + k]] === 0) return false;
-        return true;
-      default:
-        return false;
-    }
-  };
-  for (let changed = true; changed;) {
-    changed = false;
-    for (let i = 0; i < ir.length; i++) {
-      if (masks[i] === 0 || holds(i)) continue;
-      masks[i] = 0;
-      changed = true;
-    }
-  }
-  return masks;
 }
 
 /** Accesses since the last barrier, by operation. */

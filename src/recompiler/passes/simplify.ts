@@ -4,6 +4,7 @@ import { IfKind, Op, OPS, Type } from "../ir/ops.ts";
 import { constantsFirst } from "./dead_code.ts";
 import { Folder, IS_VALUE } from "./simplify/folder.ts";
 import { UniformReads } from "./uniform_reads.ts";
+import { UniformVotes } from "./uniform_votes.ts";
 import { behindAliases, type PhiScan, scanPhis } from "./simplify/phi_scan.ts";
 
 /**
@@ -19,12 +20,24 @@ export function simplify(ir: Ir): Ir {
   return new Simplifier(tidy, scanPhis(tidy)).run();
 }
 
-/** Like {@linkcode simplify}, for a program that it has gone over before: reads of the first lane that every lane can answer become that answer. */
-export function simplifyUniformReads(ir: Ir): Ir {
-  if (!UniformReads.wanted(ir)) return ir;
+/**
+ * Like {@linkcode simplify}, for a program that it has gone over before: reads of the first lane, and votes, that every lane can answer become that answer.
+ *
+ * @param wavesHaveThreads no wave is without threads
+ */
+export function simplifyUniformReads(ir: Ir, wavesHaveThreads = false): Ir {
+  const reads = UniformReads.wanted(ir), votes = UniformVotes.wanted(ir);
+  if (!reads && !votes) return ir;
   const tidy = scanPhis(ir).ragged ? constantsFirst(ir) : ir;
-  return new Simplifier(tidy, scanPhis(tidy), new UniformReads(tidy)).run();
+  const known = [
+    ...(reads ? [new UniformReads(tidy)] : []),
+    ...(votes ? [new UniformVotes(tidy, wavesHaveThreads)] : []),
+  ];
+  return new Simplifier(tidy, scanPhis(tidy), known).run();
 }
+
+/** Operations that are replaced by what every lane knows of their result. */
+type Known = Pick<UniformReads, "has" | "rewrite">;
 
 interface IfFrame {
   readonly kind: "if";
@@ -69,7 +82,7 @@ class Simplifier {
   /** Loop phis that are never denormal, where that matters. */
   private readonly normalPhis: Uint8Array;
 
-  constructor(private readonly ir: Ir, private readonly scan: PhiScan, private readonly reads?: UniformReads) {
+  constructor(private readonly ir: Ir, private readonly scan: PhiScan, private readonly known: readonly Known[] = []) {
     this.out = new Ir(ir.length + 16);
     this.out.constB(true);
     this.out.constB(false);
@@ -110,9 +123,10 @@ class Simplifier {
 
   private operation(i: number): number {
     const { ir, f } = this;
-    if (this.reads?.has(i)) {
+    for (const known of this.known) {
+      if (!known.has(i)) continue;
       const truth = this.out.constB(true);
-      return this.reads.rewrite(i, (old) => this.use(old), (old, values) => this.again(old, values), truth);
+      return known.rewrite(i, (old) => this.use(old), (old, values) => this.again(old, values), truth);
     }
     const row = ir.op[i] * 4;
     return f.make(

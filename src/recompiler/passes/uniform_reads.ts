@@ -90,7 +90,7 @@ export class UniformReads {
 }
 
 /** Whether the place is reached only while some lane is active: in the arm of a branch that asks for it. */
-function someActive(ir: Ir, structure: ReturnType<typeof indexStructure>, at: number, active: number): boolean {
+export function someActive(ir: Ir, structure: ReturnType<typeof indexStructure>, at: number, active: number): boolean {
   if (ir.op[active] === Op.Const) return ir.a[active] !== 0;
   for (let inner = at, p = structure.parentOf[at]; p >= 0; inner = p, p = structure.parentOf[p]) {
     if (ir.op[p] !== Op.If || inner >= structure.elseOf[p]) continue;
