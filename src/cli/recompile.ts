@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ExitCode, UsageError } from "../errors.ts";
+import { AnyAgcError, ExitCode, UsageError, withPlace } from "../errors.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { writeOutput } from "./files.ts";
 import { didYouMean } from "./nearest.ts";
@@ -47,9 +47,10 @@ async function run(context: CommandContext) {
   const { name: device, device: abilities } = deviceFor(optionText(context, "device"));
   let dump: string | undefined;
   const start = performance.now();
-  const artifact = recompile(candidate.request(abilities), (name, text) => {
-    if (name === pass) dump = text();
-  });
+  const artifact = placedIn(candidate, () =>
+    recompile(candidate.request(abilities), (name, text) => {
+      if (name === pass) dump = text();
+    }));
   const milliseconds = performance.now() - start;
   const { spirv, ...facts } = artifact;
   const data: { schema: string } & Record<string, unknown> = {
@@ -85,6 +86,17 @@ async function run(context: CommandContext) {
     out.line(assembly.trimEnd());
   }
   return { exitCode: ExitCode.Done, data };
+}
+
+/** Does something; its errors get the place in the file that the program's code has. */
+function placedIn<Result>({ file, codeFileOffset }: Candidate, what: () => Result): Result {
+  try {
+    return what();
+  } catch (error) {
+    if (!(error instanceof AnyAgcError)) throw error;
+    const fileOffset = codeFileOffset === undefined ? undefined : codeFileOffset + (error.place.pc ?? 0);
+    throw withPlace(error, { file, ...(fileOffset === undefined ? {} : { fileOffset }) });
+  }
 }
 
 /** The program to recompile. @throws UsageError when the choice is not clear */

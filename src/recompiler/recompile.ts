@@ -1,3 +1,4 @@
+import type { AnyAgcError } from "../errors.ts";
 import { buildCfg, type Cfg, dumpCfg } from "./cfg/cfg.ts";
 import { dumpIr } from "./ir/dump.ts";
 import { lift } from "./lift/lift.ts";
@@ -34,12 +35,12 @@ export function recompile(
   observe?: PassObserver,
   account?: (account: WordAccount) => void,
 ): Artifact {
-  const cfg = buildCfg(request.code, { target: request.target, codeAddress: request.codeAddress });
+  const refused: AnyAgcError[] = [];
+  const cfg = buildCfg(request.code, { target: request.target, codeAddress: request.codeAddress, refused });
   observe?.("cfg", () => dumpCfg(cfg));
   const tree = structurize(cfg);
   observe?.("structurize", () => dumpTree(tree, cfg));
-  let ir = lift(cfg, tree, request);
-  observe?.("lift", () => dumpIr(ir));
+  let ir = lift(cfg, tree, request, refused);
   const plan = ir.resources;
   ir = deadCode(simplifyUniformReads(deadCode(simplify(ir)), !request.partialThreads));
   const alone = keepOneThread(ir, request);

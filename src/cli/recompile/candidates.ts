@@ -19,6 +19,10 @@ import type { RecompilerDevice, RecompileRequest } from "../../recompiler/reques
 export interface Candidate {
   /** A name by which `--shader` finds it. */
   name: string;
+  /** Where its code comes from, where that is known. */
+  file?: string;
+  /** Byte offset in the file of the first instruction. */
+  codeFileOffset?: number;
   /** The recompiler's request for a device. */
   request(device: RecompilerDevice): RecompileRequest;
 }
@@ -67,7 +71,12 @@ export function shaderCandidate(shader: ShaderSource, wave: 32 | 64 | undefined)
   const decoded = computeProgram(registers);
   // Compilers leave the LDS size to the driver's RSRC2.
   const program = { ...decoded, ldsBytes: Math.max(decoded.ldsBytes, shader.ldsBytes ?? 0) };
-  return { name, request: (device) => recompileRequest(program, code, target, waveSize, false, device) };
+  return {
+    name,
+    file,
+    codeFileOffset: shader.codeFileOffset,
+    request: (device) => recompileRequest(program, code, target, waveSize, false, device),
+  };
 }
 
 /** Follows the streams without running any shader, and collects the programs that they dispatch. */

@@ -1,4 +1,4 @@
-import { InvalidInputError } from "../../errors.ts";
+import { type AnyAgcError, InvalidInputError } from "../../errors.ts";
 import type { Instruction } from "../../rdna/instruction.ts";
 import type { Target } from "../../rdna/target.ts";
 import { inlineCalls, type Place, placeKey } from "./calls.ts";
@@ -13,6 +13,11 @@ export interface CfgOptions {
   codeAddress: bigint;
   /** Byte offset of the first instruction that is executed; 0 by default. */
   entry?: number;
+  /**
+   * Takes what is refused of the program's control flow and what is no instruction, once for each place; the paths end there, so that the rest of the
+   * program can be looked at. Without it the first such thing is thrown.
+   */
+  refused?: AnyAgcError[];
 }
 
 /**
@@ -24,11 +29,11 @@ export interface CfgOptions {
  * s_subvector_loop_*. All errors name the pc.
  */
 export function buildCfg(code: Uint32Array, options: CfgOptions): Cfg {
-  const { target, codeAddress, entry = 0 } = options;
+  const { target, codeAddress, entry = 0, refused } = options;
   if (entry % 4 !== 0) {
     throw new InvalidInputError("recompiler.entry", "the entry is no multiple of 4 bytes", { pc: entry });
   }
-  const scan = new CodeScan(code, target);
+  const scan = new CodeScan(code, target, refused);
   scan.reach(entry / 4, null);
   const places = scan.indirect ? inlineCalls(scan, entry / 4, codeAddress) : null;
   return assemble(scan, places === null ? directKeys(scan, entry / 4) : inlinedKeys(places), places, codeAddress);
@@ -72,7 +77,13 @@ function assemble(
     blockPc[b] = word * 4;
     blockStart[b] = instructions.length;
     while (true) {
-      const instruction = scan.at[word]!;
+      const instruction = scan.at[word];
+      if (instruction === null) {
+        // No instruction, which was noted.
+        terminatorPc[b] = word * 4;
+        terminator[b] = Terminator.End;
+        break;
+      }
       const next = word + instruction.size;
       const kind = flow(instruction);
       terminatorPc[b] = word * 4;
@@ -82,7 +93,7 @@ function assemble(
         if (scan.leader[word] === 0) continue;
         terminatorPc[b] = word * 4;
         successors[2 * b] = block(word);
-      } else if (kind === Flow.End) {
+      } else if (kind === Flow.End || kind === Flow.Refused) {
         terminator[b] = Terminator.End;
       } else if (kind === Flow.Branch) {
         successors[2 * b] = block(branchTarget(instruction));
@@ -95,7 +106,11 @@ function assemble(
         }
       } else {
         const { target } = places!.get(keys[b])!;
-        successors[2 * b] = blockOf.get(placeKey(scan, target!.context, target!.word))!;
+        if (target === null) {
+          terminator[b] = Terminator.End;
+          break;
+        }
+        successors[2 * b] = blockOf.get(placeKey(scan, target.context, target.word))!;
         if (kind === Flow.Call) instructions.push(instruction);
       }
       break;

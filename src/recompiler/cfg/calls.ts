@@ -93,7 +93,8 @@ class CallInliner {
     const known = new Map(place.known);
     let word = place.word;
     while (true) {
-      const instruction = scan.at[word]!;
+      const instruction = scan.at[word];
+      if (instruction === null) return;
       const next = word + instruction.size;
       switch (flow(instruction)) {
         case Flow.Next:
@@ -107,10 +108,10 @@ class CallInliner {
           this.arrive(place.context, next, known);
           return;
         case Flow.SetPc:
-          this.jump(place, instruction, known);
+          scan.note(() => this.jump(place, instruction, known));
           return;
         case Flow.Call:
-          this.call(place, instruction, known);
+          scan.note(() => this.call(place, instruction, known));
           return;
         default:
           return;

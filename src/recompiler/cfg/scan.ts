@@ -1,4 +1,4 @@
-import { InvalidInputError, RefusedError } from "../../errors.ts";
+import { type AnyAgcError, InvalidInputError, RefusedError } from "../../errors.ts";
 import { decode } from "../../rdna/decode.ts";
 import type { Instruction } from "../../rdna/instruction.ts";
 import { opcodeId, OPCODES, Trait } from "../../rdna/table.ts";
@@ -63,6 +63,14 @@ export function branchTarget(instruction: Instruction): number {
 /** Largest program that is recompiled, in bytes. */
 export const MAX_PROGRAM_BYTES = 1 << 20;
 
+/** Codes of errors behind which the rest of the program can still be looked at. */
+const COLLECTED: ReadonlySet<string> = new Set([
+  "rdna.no-instruction",
+  "recompiler.control-flow",
+  "recompiler.indirect-jump",
+  "recompiler.recursion",
+]);
+
 /**
  * The reachable part of a program, instruction by instruction. Word indices are relative to the program's start. What is not reached is never
  * decoded: constants follow the code.
@@ -82,7 +90,8 @@ export class CodeScan {
   /** What led to each word of `work`. */
   private readonly workBy: (Instruction | null)[] = [];
 
-  constructor(readonly code: Uint32Array, private readonly target: Target) {
+  /** @param refused takes what is refused or no instruction, and the path ends there; without it the first such thing is thrown */
+  constructor(readonly code: Uint32Array, private readonly target: Target, private readonly refused?: AnyAgcError[]) {
     if (code.length * 4 > MAX_PROGRAM_BYTES) {
       throw new RefusedError(
         "recompiler.program-size",
@@ -133,7 +142,8 @@ export class CodeScan {
       }
       if (at[word] !== null) return;
       if (this.cover[word] >= 0) this.overlap(word, this.cover[word], previous);
-      const instruction = decode(code, word * 4, this.target);
+      const instruction = this.decoded(word);
+      if (instruction === null) return;
       const end = word + instruction.size;
       for (let i = word + 1; i < end; i++) if (this.cover[i] >= 0) this.overlap(i, word, previous);
       at[word] = instruction;
@@ -155,10 +165,29 @@ export class CodeScan {
           this.indirect = true;
           return;
         case Flow.Refused:
-          refuse(instruction);
+          this.note(() => refuse(instruction));
+          return;
       }
       previous = instruction;
       word = end;
+    }
+  }
+
+  /** The instruction at a word, or null where there is none and that was noted. */
+  private decoded(word: number): Instruction | null {
+    return this.note(() => decode(this.code, word * 4, this.target)) ?? null;
+  }
+
+  /** Does something; what it refuses is noted, if refusals are collected. */
+  note<Result>(what: () => Result): Result | undefined {
+    if (this.refused === undefined) return what();
+    try {
+      return what();
+    } catch (error) {
+      if (!(error instanceof RefusedError) && !(error instanceof InvalidInputError)) throw error;
+      if (!COLLECTED.has(error.code)) throw error;
+      if (this.refused.every(({ place: { pc } }) => pc !== error.place.pc)) this.refused.push(error);
+      return undefined;
     }
   }
 

@@ -1,3 +1,4 @@
+import type { AnyAgcError } from "../../errors.ts";
 import { type Cfg, Condition } from "../cfg/cfg.ts";
 import { Operand } from "../../rdna/instruction.ts";
 import { OPCODES } from "../../rdna/table.ts";
@@ -24,12 +25,13 @@ export { NeedsImageDescriptors };
  * @param cfg the program's blocks
  * @param tree its structured form
  * @param request what the program is compiled for
+ * @param refused what was refused of the program before: part of the same error
  * @returns the IR, see ir.ts for its grammar
  * @throws RefusedError `recompiler.unsupported-instruction` that names every instruction that is not implemented
  * @throws NeedsImageDescriptors when image instructions need descriptors that the request lacks
  */
-export function lift(cfg: Cfg, tree: Tree, request: RecompileRequest): Ir {
-  return new TreeWalk(cfg, tree, request).run();
+export function lift(cfg: Cfg, tree: Tree, request: RecompileRequest, refused: readonly AnyAgcError[] = []): Ir {
+  return new TreeWalk(cfg, tree, request).run(refused);
 }
 
 interface IfFrame {
@@ -73,7 +75,7 @@ class TreeWalk {
     this.ir = this.l.ir;
   }
 
-  run(): Ir {
+  run(refused: readonly AnyAgcError[]): Ir {
     this.findWrites();
     const { tree } = this;
     for (let t = 0; t < tree.length; t++) {
@@ -108,7 +110,7 @@ class TreeWalk {
           break;
       }
     }
-    this.refusals.throwIfAny();
+    this.refusals.throwIfAny(refused);
     if (this.l.imageNeeds.length > 0) throw new NeedsImageDescriptors(this.ir, this.l.imageNeeds);
     return this.ir;
   }

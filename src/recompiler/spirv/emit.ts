@@ -1,5 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
 import { InputKind, Op, OPS } from "../ir/ops.ts";
+import { throwRefusals } from "../lift/refusal.ts";
 import { bufferOf, type ResourcePlan } from "../resources/plan.ts";
 import { type Artifact, lacksLanes, type RecompileRequest } from "../request.ts";
 import { ARITHMETIC } from "./arithmetic.ts";
@@ -13,6 +14,7 @@ import { HALF } from "./half.ts";
 import { threads, writePrologue } from "./inputs.ts";
 import { ldsDwords, MEMORY, needsWideLds } from "./memory.ts";
 import { STRUCTURE } from "./structure.ts";
+import { emitOperation } from "./refusals.ts";
 import { scanUsage } from "./usage.ts";
 import { type ExchangeState, LaneExchange, WAVE } from "./wave.ts";
 
@@ -95,6 +97,7 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   e.body.finish();
   e.module.decorateAll(e.exact, Decoration.NoContraction);
   const sharedBytes =
+  throwRefusals(e.refusals, request);
     (e.functions.variables.has("lds") ? ldsDwords(e) * 4 + (e.functions.wideLds ? ldsDwords(e) % 2 * 4 : 0) : 0) +
     (e.exchange?.sharedBytes ?? 0);
   checkShared(e, sharedBytes, firstExchange);
@@ -136,7 +139,7 @@ function emitAll(e: Emitter, account?: Uint32Array): void {
   for (let i = 1; i < length; i++) {
     const before = e.body.words.length;
     if (ENDS_BLOCK[op[i]] !== 0) e.faults.leaveBlock();
-    HANDLERS[op[i]](e, i);
+    emitOperation(e, HANDLERS[op[i]], i);
     if (account !== undefined) account[i] = e.body.words.length - before;
   }
 }
@@ -148,7 +151,7 @@ function emitWithExchange(e: Emitter, exchange: LaneExchange, account?: Uint32Ar
   for (let i = 1; i < length; i++) {
     const before = e.body.words.length;
     if (ENDS_BLOCK[op[i]] !== 0) e.faults.leaveBlock();
-    HANDLERS[op[i]](e, i);
+    emitOperation(e, HANDLERS[op[i]], i);
     if (account !== undefined) account[i] = e.body.words.length - before;
     switch (op[i]) {
       case Op.Loop:

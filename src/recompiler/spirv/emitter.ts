@@ -40,6 +40,8 @@ export class Emitter {
   /** What the host has resolved; undefined in programs that do it themselves. */
   resolved: Resolved | undefined;
   /** Accesses that may fail. */
+  /** What operations were refused for. */
+  readonly refusals: RefusedError[] = [];
   readonly faults = new Faults(this);
   /** Loops that a failed load may keep from ending; undefined in programs without loads. */
   loopsOnLoads: Uint8Array | undefined;
