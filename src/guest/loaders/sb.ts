@@ -17,14 +17,17 @@
  *
  * They are wave32 code: render_consume_native uses v0 to v7, and its RSRC1 asks for one granule of VGPRs, which is 8 in wave32 and 4 in wave64.
  */
-import type { ShaderSource, ShaderStage, SystemSgpr, UserSgpr } from "../shader_source.ts";
+import type { ShaderAbi, ShaderSource, ShaderStage, SystemSgpr, UserSgpr } from "../shader_source.ts";
 import { type AgcShaderRecord, readAgcRecord, type RecordSource, userSgprOf } from "./agc_record.ts";
 import { MalformedFileError, nameOf, wordsOf } from "./file_format.ts";
 
 const S_CODE_END = 0xBF9F0000;
 
+/** A shader with an AGC record. */
+export type AgcShaderSource = ShaderSource & { abi: Extract<ShaderAbi, { kind: "agc" }> };
+
 /** Reads a `.sb` file's bytes; `file` is its path, for errors. */
-export function loadSb(file: string, bytes: Uint8Array): ShaderSource {
+export function loadSb(file: string, bytes: Uint8Array): AgcShaderSource {
   const source = new FileRecordSource(file, bytes);
   const record = readAgcRecord(source, 0n, "file-offset");
   const code = Number(record.codeAddress);
@@ -47,7 +50,7 @@ export function agcShaderSource(
   name: string,
   file: string,
   codeFileOffset?: number,
-): ShaderSource {
+): AgcShaderSource {
   const [rsrc1, rsrc2, rsrc3] = RESOURCE_REGISTERS[record.stage] ?? [];
   const value = (register: number | undefined) =>
     record.shRegisters.findLast((each) => each.offset === register)?.value;

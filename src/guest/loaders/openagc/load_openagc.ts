@@ -6,7 +6,6 @@
 import { hex } from "../../../errors.ts";
 import { canonicalAddress } from "../../memory/address.ts";
 import type { LoadedProgram, ProgramShader, ProgramSubmission } from "../../program.ts";
-import type { ShaderSource } from "../../shader_source.ts";
 import { MalformedFileError, nameOf, wordsOf } from "../file_format.ts";
 import { MemoryLayout } from "../memory_layout.ts";
 import { scanStream } from "../stream_scan.ts";
@@ -111,13 +110,13 @@ function placeCode(
     return;
   }
   if (!placed.has(address)) {
-    const { source, bytes } = shader, { record } = recordOf(source);
+    const { source, bytes } = shader, { record } = source.abi;
     const start = canonicalAddress(address - record.codeAddress);
     layout.addRange(source.name, start, bytes.length);
     layout.addContents(start, bytes);
     placed.set(address, { name: source.name, address, source });
   }
-  for (const { kind, register, set } of recordOf(shader.source).record.placeholders) {
+  for (const { kind, register, set } of shader.source.abi.record.placeholders) {
     const value = userData[register - COMPUTE_USER_DATA];
     if (value === undefined || value === 0) continue;
     const what = kind === "descriptor-set" ? `descriptor set ${set}` : kind.replaceAll("-", " ");
@@ -127,11 +126,6 @@ function placeCode(
 }
 
 const COMPUTE_USER_DATA = 0x240;
-
-function recordOf({ abi }: ShaderSource) {
-  if (abi.kind !== "agc") throw new TypeError("a captured shader has an AGC record");
-  return abi;
-}
 
 /** Shaders whose code is known, but which no dispatch names. */
 function unplaced(shaders: readonly CapturedShader[], placed: ReadonlyMap<bigint, ProgramShader>): ProgramShader[] {

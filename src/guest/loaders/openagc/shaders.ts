@@ -1,9 +1,8 @@
 /** Shaders of an OpenAGC capture: what is recorded of them, and their code, where it can be had. */
 import { hex } from "../../../errors.ts";
-import type { ShaderSource } from "../../shader_source.ts";
-import { folderOf, MalformedFileError, readInputFile } from "../file_format.ts";
+import { folderOf, readInputFile } from "../file_format.ts";
 import { fnv1a64 } from "../golden_image.ts";
-import { loadSb } from "../sb.ts";
+import { type AgcShaderSource, loadSb } from "../sb.ts";
 import { type CaptureRecord, ObjectType, type OpenAgcCapture, RecordType } from "./capture_file.ts";
 import type { ComputeUse } from "./compute_uses.ts";
 
@@ -16,7 +15,7 @@ export interface CapturedShader {
   description: string;
   /** Its record and code, whole; undefined when they are not known. */
   bytes?: Uint8Array;
-  source?: ShaderSource;
+  source?: AgcShaderSource;
   /** Whether a dispatch may be one of it, by what is recorded of its pipelines and its registers. */
   fits(use: ComputeUse): boolean;
 }
@@ -75,19 +74,13 @@ class ShaderFiles {
     this.#folder = folderOf(capture);
   }
 
-  /** The file of that size and hash that is a shader record. */
+  /** The file of that size and hash. */
   find(size: number, hash: bigint): { name: string; bytes: Uint8Array } | undefined {
     for (const { name, bytes: length } of this.#list()) {
       if (length !== size) continue;
       const bytes = readInputFile(name);
       if (fnv1a64(bytes) !== hash) continue;
-      try {
-        loadSb(name, bytes);
-        return { name, bytes };
-      } catch (error) {
-        // Something else that happens to have the name and the hash.
-        if (!(error instanceof MalformedFileError)) throw error;
-      }
+      return { name, bytes };
     }
     return undefined;
   }

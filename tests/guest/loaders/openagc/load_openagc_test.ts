@@ -211,6 +211,15 @@ Deno.test("a capture that lacks what a run needs is refused by the names of what
   }
 });
 
+Deno.test("a file beside that has a shader's hash and is no record is refused by its name", () => {
+  const bytes = new TextEncoder().encode("not a record at all, but hashed as one");
+  const file = buildCapture([record.shader(3, bytes.length, fnv1a64(bytes))]).bytes;
+  withFiles({ "x.oagc": file, "odd.sb": bytes }, (folder) => {
+    const error = assertThrows(() => loadFile(`${folder}/x.oagc`), AnyAgcError);
+    assertEquals([error.code, error.place.file], ["file.record", `${folder}/odd.sb`]);
+  });
+});
+
 Deno.test("everything that is wrong in a capture is refused with file, offset and reason", async (t) => {
   const nop = record.words(12, 1, 0, [0xC0001000, 0]), shader = shaderFile();
   const cases: [says: string, records: RawRecord[], at: (at: number[]) => number, file?: RawFile, code?: string][] = [
