@@ -10,7 +10,7 @@ export const AGCAP_SCHEMA_NAME = "anyagc.agcap/1";
 /** Name of the manifest in the archive. */
 export const MANIFEST = "manifest.json";
 /** Longest name or reason, in letters. */
-const MAX_TEXT = 4096;
+const MAX_TEXT = 1 << 16;
 /** Bytes that are written into the manifest at most; longer data has an entry of its own. */
 export const MAX_INLINE_BYTES = 256;
 
@@ -162,7 +162,7 @@ export const AGCAP_SCHEMA: JsonSchema = {
         error: object(
           {
             code: text,
-            message: { type: "string", maxLength: 1 << 16 },
+            message: text,
             queue,
             guestAddress: address,
             pc: { type: "integer", maximum: 0xFFFF_FFFF, description: "bytes from the program's start" },

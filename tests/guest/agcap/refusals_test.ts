@@ -29,7 +29,7 @@ const REFUSALS: Refusal[] = [
   { code: "file.unknown-key", says: "$.more", edit: (m) => m.more = 1 },
   { code: "file.unknown-key", says: "$.memory[0].color", edit: (m) => m.memory[0].color = 1 },
   { code: "file.value", says: "$.name: the text is empty", edit: (m) => m.name = "" },
-  { code: "file.value", says: "$.name: a text of 4097 letters", edit: (m) => m.name = "x".repeat(4097) },
+  { code: "file.value", says: "$.name: a text of 65537 letters", edit: (m) => m.name = "x".repeat(65537) },
   { code: "file.value", says: '"gfx900" is not one of', edit: (m) => m.target = "gfx900" },
   { code: "file.value", says: "does not have the form", edit: (m) => m.memory[0].base = "0X200000000" },
   { code: "file.value", says: "a text is expected, not a number", edit: (m) => m.memory[0].base = 4096 },
