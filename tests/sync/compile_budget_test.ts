@@ -112,8 +112,9 @@ Deno.test("with little headroom, a compile that would pass it waits and then run
   b.release(0);
   assertEquals(pump(b, [40, 60, 5]), [1]);
   assert(!b.firstFits, "it runs alone");
-  b.release(1);
   b.setHeadroom(Infinity);
+  assert(!b.firstFits, "still alone, although 65 bytes would be within the limit");
+  b.release(1);
   assertEquals(pump(b, [40, 60, 5]), [2]);
   assert(!b.request(3, 96));
 });

@@ -43,6 +43,11 @@ Deno.test("a job is run by exactly one isolate: who claims it first", () => {
   assertEquals([a.stats().kept, a.stats().pins], [0, 0]);
 });
 
+Deno.test("without a limit given, the budget is 8,192 KiB", () => {
+  const { boards: [a] } = setUp(1, { pools: [{ workers: 8 }] });
+  assertEquals(a.stats().budget.limit, 8192 * 1024);
+});
+
 Deno.test("workers take the most urgent job first and the oldest of those", () => {
   const { boards: [a] } = setUp(1, ONE_POOL);
   for (const [kind, priority] of [[1, 4], [2, 2], [3, 4], [4, 0], [5, 2]]) a.submit({ pool: 0, kind, priority });

@@ -1,0 +1,100 @@
+/**
+ * The shared structures of one run, made by the main isolate and attached by every worker.
+ *
+ * @module
+ */
+import { Arena, type ArenaHandle } from "../../sync/arena.ts";
+import { GpuMutex } from "../../sync/gpu_mutex.ts";
+import type { MutexHandle } from "../../sync/futex_mutex.ts";
+import { type Isolate, IsolateRegistry, type IsolatesHandle } from "../../sync/isolates.ts";
+import { JobBoard, type JobBoardHandle } from "../../sync/job_board.ts";
+import { KeyedTable, type KeyedTableHandle } from "../../sync/keyed_table.ts";
+
+/** The pools of the board. */
+export const Pool = {
+  /** Recompiles. */
+  Preparation: 0,
+  /** Driver compiles ahead of use, and library prebuilds. */
+  Prebuild: 1,
+  /** The journal's replay at start. */
+  Replay: 2,
+} as const;
+
+/** What the jobs are. */
+export const JobKind = {
+  /** Recompile the request in the blob whose reference is payload 0 (low) and 1 (high). */
+  Recompile: 1,
+} as const;
+
+/** Sizes of a room. */
+export interface RoomOptions {
+  /** Workers of each pool, by `Pool`. */
+  readonly workers: readonly [preparation: number, prebuild: number, replay: number];
+  /** Limit of the compile budget in bytes; default 8,192 KiB. */
+  readonly compileBytes?: number;
+  /** Bytes for blobs; default 1 GiB, taken only when written. */
+  readonly arenaBytes?: number;
+}
+
+/** What a worker gets. */
+export interface RoomHandle {
+  readonly registry: IsolatesHandle;
+  readonly arena: ArenaHandle;
+  readonly board: JobBoardHandle;
+  readonly artifacts: KeyedTableHandle;
+  readonly pipelines: KeyedTableHandle;
+  readonly gpu: MutexHandle;
+}
+
+/** See the module. */
+export interface Room {
+  readonly registry: IsolateRegistry;
+  /** This isolate. */
+  readonly self: Isolate;
+  readonly arena: Arena;
+  readonly board: JobBoard;
+  /** SHA-256 of a recompile request -> reference of the artifact's blob. */
+  readonly artifacts: KeyedTable;
+  /** SHA-256 of a pipeline's key -> pipeline handle. */
+  readonly pipelines: KeyedTable;
+  readonly gpu: GpuMutex;
+  readonly handle: RoomHandle;
+}
+
+/** Makes the structures; the caller is their supervisor. */
+export function createRoom(options: RoomOptions): Room {
+  const registry = IsolateRegistry.create(64);
+  const self = registry.enter();
+  const arena = Arena.create(self, { bytes: options.arenaBytes });
+  const pools = options.workers.map((workers) => ({ workers }));
+  const board = JobBoard.create(self, arena, { pools, limitBytes: options.compileBytes });
+  const artifacts = KeyedTable.create(self, arena, { name: "artifacts" });
+  const pipelines = KeyedTable.create(self, arena, { name: "pipelines" });
+  const gpu = new GpuMutex(self);
+  const handle = {
+    registry: registry.handle,
+    arena: arena.handle,
+    board: board.handle,
+    artifacts: artifacts.handle,
+    pipelines: pipelines.handle,
+    gpu: gpu.handle,
+  };
+  return { registry, self, arena, board, artifacts, pipelines, gpu, handle };
+}
+
+/** The same in a worker, which becomes a member. */
+export function attachRoom(handle: RoomHandle): Room {
+  const registry = IsolateRegistry.attach(handle.registry);
+  const self = registry.enter();
+  const arena = Arena.attach(self, handle.arena);
+  return {
+    registry,
+    self,
+    arena,
+    board: JobBoard.attach(self, arena, handle.board),
+    artifacts: KeyedTable.attach(self, arena, "artifacts", handle.artifacts),
+    pipelines: KeyedTable.attach(self, arena, "pipelines", handle.pipelines),
+    gpu: new GpuMutex(self, handle.gpu),
+    handle,
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * Supervision of a pool's workers, by the main isolate: starts them, notices deaths, has what they held given back, starts others, and ends
+ * them by the board's stop flag. Nothing depends on a message to a worker that blocks, nor on `terminate()`, which stops nothing that runs.
+ *
+ * @module
+ */
+import { HostError } from "../../errors.ts";
+import type { Death } from "../../sync/isolates.ts";
+import type { Room, RoomHandle } from "./room.ts";
+
+/** What a worker gets when it starts. */
+export interface PoolWorkerStart {
+  readonly room: RoomHandle;
+  /** Which pool of the board. */
+  readonly pool: number;
+}
+
+/** What a worker says: once when it has attached, once when it goes home. */
+export type PoolWorkerMessage = "ready" | "done";
+
+/** How a pool is set up. */
+export interface WorkerPoolOptions {
+  /** Name for messages. */
+  readonly name: string;
+  /** The workers' module. */
+  readonly module: URL;
+  /** Which pool of the board. */
+  readonly pool: number;
+  /** Workers; as the room was told. */
+  readonly workers: number;
+  /** Workers that may die before the pool gives up; default 16. */
+  readonly restarts?: number;
+  /** Told of every death. */
+  readonly onDeath?: (death: Death | undefined, message: string) => void;
+}
+
+/** How often deaths are looked for that no event told of, in milliseconds. */
+const SWEEP_MS = 250;
+
+/** See the module. */
+export class WorkerPool {
+  readonly #room: Room;
+  readonly #options: WorkerPoolOptions;
+  readonly #workers = new Set<Worker>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #restartsLeft: number;
+  #starting = 0;
+  #wake: () => void = () => {};
+  #changed: Promise<void> = Promise.resolve();
+  #stopping = false;
+  /** Why the pool gave up. */
+  #broken: HostError | undefined;
+
+  constructor(room: Room, options: WorkerPoolOptions) {
+    this.#room = room;
+    this.#options = options;
+    this.#restartsLeft = options.restarts ?? 16;
+    this.#arm();
+    for (let i = 0; i < options.workers; i++) this.#start();
+    this.#timer = setInterval(() => this.#sweep(""), SWEEP_MS);
+  }
+
+  /** Workers that live. */
+  get size(): number {
+    return this.#workers.size;
+  }
+
+  /**
+   * Waits until all workers have attached.
+   *
+   * @throws HostError `driver.pool` if they keep dying.
+   */
+  async ready(): Promise<void> {
+    while (this.#starting > 0 && this.#broken === undefined) await this.#changed;
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  /**
+   * After the board was stopped: waits until the workers have gone home. (`board.stop` ends all pools of the board.)
+   *
+   * @returns false after the time: a worker is still in a call that does not end
+   */
+  async stopped(timeoutMs = 10_000): Promise<boolean> {
+    this.#stopping = true;
+    const end = performance.now() + timeoutMs;
+    while (this.#workers.size > 0 && performance.now() < end) {
+      const timer = setTimeout(() => this.#notify(), Math.min(50, Math.max(1, end - performance.now())));
+      await this.#changed;
+      clearTimeout(timer);
+    }
+    clearInterval(this.#timer);
+    this.#room.registry.sweep();
+    return this.#workers.size === 0;
+  }
+
+  #start(): void {
+    const worker = new Worker(this.#options.module, { type: "module", name: this.#options.name });
+    this.#workers.add(worker);
+    this.#starting++;
+    let attached = false;
+    const settle = () => {
+      if (!attached) this.#starting--;
+      attached = true;
+      this.#notify();
+    };
+    worker.onmessage = ({ data }: MessageEvent<PoolWorkerMessage>) => {
+      if (data === "done") this.#workers.delete(worker);
+      settle();
+    };
+    worker.onerror = (event) => {
+      // Without this, an error in a worker ends the process.
+      event.preventDefault();
+      this.#workers.delete(worker);
+      this.#sweep(event.message);
+      if (!this.#stopping && this.#restartsLeft-- > 0) this.#start();
+      else if (!this.#stopping) {
+        this.#broken ??= new HostError(
+          "driver.pool",
+          `workers of ${this.#options.name} keep dying; the last said: ${event.message}`,
+        );
+      }
+      settle();
+    };
+    worker.postMessage({ room: this.#room.handle, pool: this.#options.pool } satisfies PoolWorkerStart);
+  }
+
+  #sweep(message: string): void {
+    const deaths = this.#room.registry.sweep().filter((death) => !death.left);
+    for (const death of deaths) this.#options.onDeath?.(death, message);
+    if (deaths.length === 0 && message !== "") this.#options.onDeath?.(undefined, message);
+  }
+
+  #arm(): void {
+    this.#changed = new Promise((resolve) => this.#wake = resolve);
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#arm();
+    wake();
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * A worker of the preparation pool: takes recompile jobs from the board until the board is stopped.
+ *
+ * @module
+ */
+import { runRecompileJob } from "../driver/pools/preparation.ts";
+import { attachRoom, JobKind } from "../driver/pools/room.ts";
+import type { PoolWorkerMessage, PoolWorkerStart } from "../driver/pools/worker_pool.ts";
+import { SyncError } from "../sync/sync_error.ts";
+
+const scope = globalThis as unknown as { postMessage(message: PoolWorkerMessage): void };
+
+globalThis.addEventListener("message", (event) => {
+  const start = (event as MessageEvent<PoolWorkerStart>).data;
+  const room = attachRoom(start.room);
+  scope.postMessage("ready");
+  for (;;) {
+    const job = room.board.take(start.pool);
+    if (job === "stopped") break;
+    if (job === "timed-out") continue;
+    if (job.kind === JobKind.Recompile) runRecompileJob(room, job);
+    else room.board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} in the preparation pool`));
+  }
+  room.registry.leave(room.self);
+  scope.postMessage("done");
+  globalThis.close();
+});
