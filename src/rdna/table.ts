@@ -172,66 +172,98 @@ export interface Opcode {
 
 const opcodes: Opcode[] = [];
 
-function add(row: Row, encoding: Encoding, extra: Partial<Opcode> & { numbers?: Record<number, number> } = {}): Opcode {
-  const [code, name, signature, traitText = ""] = row;
-  const words = new Set(traitText === "" ? [] : traitText.split(" "));
-  let traits = 0;
-  let targets = 0;
+/** What a row itself does not say. */
+interface Extra extends Partial<Pick<Opcode, "sdwa" | "dpp" | "segment" | "image" | "traits">> {
+  /** Owned by the opcode. */
+  numbers?: Record<number, number>;
+}
+
+function add(row: Row, encoding: Encoding, extra: Extra = {}): Opcode {
+  const [code, name, signatureText, traitText = ""] = row;
+  const { words, traits, targets, memory, formatCount } = once(traitSets, traitText, parseTraits);
+  const { dst, src, srcClass, scalarDst, half } = encoding === Encoding.Mimg
+    ? NO_SIGNATURE
+    : once(signatures, signatureText, parseSignature);
+  const numbers: Record<number, number> = extra.numbers ?? {};
+  numbers[encoding] = code;
+  const opcode: Opcode = {
+    id: opcodes.length,
+    name,
+    encoding,
+    sdwa: extra.sdwa ?? false,
+    dpp: extra.dpp ?? false,
+    targets,
+    dst,
+    scalarDst,
+    src,
+    srcClass,
+    words,
+    memory,
+    formatCount,
+    segment: extra.segment ?? 0,
+    image: extra.image,
+    traits: traits | (extra.traits ?? 0) | (isVop(encoding) && half ? Trait.ReadsDst : 0),
+    numbers,
+  };
+  opcodes.push(opcode);
+  return opcode;
+}
+
+// Rows share few different signatures and sets of traits, and the table is built at every start: each is parsed once.
+const signatures = new Map<string, Signature>(), traitSets = new Map<string, TraitSet>();
+
+function once<T>(known: Map<string, T>, text: string, parse: (text: string) => T): T {
+  let value = known.get(text);
+  if (value === undefined) known.set(text, value = parse(text));
+  return value;
+}
+
+type TraitSet = Pick<Opcode, "words" | "traits" | "targets" | "memory" | "formatCount">;
+
+function parseTraits(text: string): TraitSet {
+  const words = new Set(text === "" ? [] : text.split(" "));
+  let traits = 0, targets = 0, formatCount = 0;
   let memory: DataType | undefined;
-  let formatCount = 0;
   for (const word of words) {
     const target = TARGETS.indexOf(word as Target);
     if (target >= 0) targets |= 1 << target;
     else if (word.startsWith("as:format")) formatCount = Number(word.slice(9));
     else if (word.startsWith("as:")) memory = dataType(word.slice(3));
     else if (TRAIT_WORDS[word] !== undefined) traits |= TRAIT_WORDS[word];
-    else if (!PLAIN_WORDS.has(word)) throw new Error(`unknown trait "${word}" of ${name} in the opcode table`);
+    else if (!PLAIN_WORDS.has(word)) throw new Error(`unknown trait "${word}" in the opcode table`);
   }
-  const [dst, src] = encoding === Encoding.Mimg ? [[], []] : parseSignature(signature);
-  const scalarDst = dst.length > 0 && dst[0].startsWith("s");
-  const opcode: Opcode = {
-    id: opcodes.length,
-    name,
-    encoding,
-    sdwa: false,
-    dpp: false,
-    targets: targets === 0 ? (1 << TARGETS.length) - 1 : targets,
-    dst: dst.map((type) => dataType(scalarDst ? type.slice(1) : type)),
-    scalarDst,
-    src: src.map((type) => dataType(SOURCE_CLASS_PREFIXES.indexOf(type[0]) > 0 ? type.slice(1) : type)),
-    srcClass: src.map((type) => Math.max(SOURCE_CLASS_PREFIXES.indexOf(type[0]), 0)),
-    words,
-    memory,
-    formatCount,
-    segment: 0,
-    image: undefined,
-    ...extra,
-    traits: traits | (extra.traits ?? 0) | (isVop(encoding) && writesHalf(dst) ? Trait.ReadsDst : 0),
-    numbers: { [encoding]: code, ...extra.numbers },
-  };
-  opcodes.push(opcode);
-  return opcode;
+  return { words, traits, targets: targets === 0 ? (1 << TARGETS.length) - 1 : targets, memory, formatCount };
 }
 
 function isVop(encoding: Encoding): boolean {
   return encoding >= Encoding.Vop1 && encoding <= Encoding.Vop3p;
 }
 
-function writesHalf(dst: readonly string[]): boolean {
-  return dst.length > 0 && /^[fuib]16$/.test(dst[0]);
+interface Signature extends Pick<Opcode, "dst" | "src" | "srcClass" | "scalarDst"> {
+  /** The destination is half a register. */
+  readonly half: boolean;
 }
 
-function parseSignature(signature: string): [string[], string[]] {
+const NO_SIGNATURE: Signature = { dst: [], src: [], srcClass: [], scalarDst: false, half: false };
+
+function parseSignature(signature: string): Signature {
   const [dst, src] = signature.split("=").map((side) => side.split(" ").filter((word) => word !== ""));
-  return [dst, src];
+  const scalarDst = dst.length > 0 && dst[0].startsWith("s");
+  return {
+    dst: dst.map((type) => dataType(scalarDst ? type.slice(1) : type)),
+    scalarDst,
+    src: src.map((type) => dataType(SOURCE_CLASS_PREFIXES.indexOf(type[0]) > 0 ? type.slice(1) : type)),
+    srcClass: src.map((type) => Math.max(SOURCE_CLASS_PREFIXES.indexOf(type[0]), 0)),
+    half: dst.length > 0 && /^[fuib]16$/.test(dst[0]),
+  };
 }
 
 function addVop(row: Row, encoding: Encoding, vop3Base: number): void {
-  const traits = row[3]?.split(" ") ?? [];
+  const { words } = once(traitSets, row[3] ?? "", parseTraits);
   add(row, encoding, {
-    sdwa: !traits.includes("nosdwa"),
-    dpp: !traits.includes("nodpp"),
-    numbers: traits.includes("novop3") ? {} : { [Encoding.Vop3]: vop3Base + row[0] },
+    sdwa: !words.has("nosdwa"),
+    dpp: !words.has("nodpp"),
+    numbers: words.has("novop3") ? {} : { [Encoding.Vop3]: vop3Base + row[0] },
   });
 }
 
@@ -323,9 +355,9 @@ function buildIndex(target: number): OpcodeIndex {
   const index = Object.values(Encoding).map(() => new Int16Array(INDEX_SIZE).fill(-1));
   for (const opcode of opcodes) {
     if ((opcode.targets >> target & 1) === 0) continue;
-    for (const [encoding, number] of Object.entries(opcode.numbers)) {
-      const slot = opcode.segment * 128 + number!;
-      const row = index[Number(encoding)];
+    for (const encoding in opcode.numbers) {
+      const slot = opcode.segment * 128 + opcode.numbers[encoding]!;
+      const row = index[encoding];
       if (row[slot] !== -1) {
         throw new Error(`${opcode.name} and ${opcodes[row[slot]].name} share a number in the opcode table`);
       }
