@@ -312,7 +312,12 @@ export class JobCore {
       words[at + J.Payload + 2],
       words[at + J.Payload + 3],
     ];
-    return { ticket: this.records.ticket(job), kind: words[at + J.Kind], payload };
+    return {
+      ticket: this.records.ticket(job),
+      kind: words[at + J.Kind],
+      payload,
+      admitted: this.flag(job, JobFlag.Hold),
+    };
   }
 
   /** True if the job has the flag. */

@@ -47,6 +47,8 @@ export interface ClaimedJob {
   readonly kind: number;
   /** See `JobSpec`; four numbers. */
   readonly payload: readonly number[];
+  /** True if it has a hold of the compile budget. */
+  readonly admitted: boolean;
 }
 
 /** How a job ended. `gone`: it ended, and nobody kept its outcome. */

@@ -175,6 +175,20 @@ export class KeyedTable implements Recoverable {
   }
 
   /**
+   * The creator puts the creation off: the entry is announced again, and whoever begins it next is its creator. Waiters begin anew.
+   *
+   * @param job the job that will create it if nobody needs it before
+   * @throws SyncError `sync.not-owner`
+   */
+  postpone(reference: number, job: number): void {
+    const entry = this.#core.mine(reference);
+    this.#core.entries.numbers[this.#core.entries.numberAt(entry) + EN.Job] = job;
+    step("table.postpone");
+    this.#core.entries.setState(entry, EntryState.Pending);
+    this.#core.ended(entry);
+  }
+
+  /**
    * Waits until a creation ends. The caller has the entry pinned (as `begin` gave it).
    *
    * @throws SyncError `sync.wait-with-lock`

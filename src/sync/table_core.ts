@@ -219,6 +219,7 @@ export class TableCore {
           state: "failed",
           error: decodeError(this.arena.view(this.entries.numbers[this.entries.numberAt(entry) + EN.Error])),
         };
+      case EntryState.Pending:
       case EntryState.Abandoned:
         return { state: "abandoned" };
     }

@@ -206,6 +206,24 @@ Deno.test("an announced key is created by who begins it first, and its job then 
   board.release(ticket);
 });
 
+Deno.test("a creation that is put off is announced again: its waiters begin anew, and the next one creates", () => {
+  const { tables: [a, b] } = setUp(2);
+  const mine = a.begin(key(1));
+  const theirs = b.begin(key(1));
+  a.postpone(mine.reference, 77);
+  assertThrows(() => a.publish(mine.reference, 1n), SyncError, "does not create it");
+  assertEquals([b.wait(theirs.reference).state, b.peek(key(1)), a.announce(key(1))], [
+    "abandoned",
+    "pending",
+    undefined,
+  ]);
+  const next = b.begin(key(1));
+  assertEquals([next.state, next.job], ["create", 77]);
+  b.publish(next.reference, 4n);
+  for (const [table, pin] of [[a, mine.pin], [b, theirs.pin], [b, next.pin]] as const) table.unpin(pin);
+  assertEquals([a.stats().pins, a.check()], [0, undefined]);
+});
+
 Deno.test("a snapshot has every ready row whole, takes no lock, and a creation goes on while it is taken", () => {
   const { tables: [a, b] } = setUp(2);
   for (let n = 0; n < 10; n++) a.unpin(a.getOrCreate(key(n), () => BigInt(n) << 40n).pin);

@@ -5,14 +5,13 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
 import { assertNoLocksHeld } from "../../sync/held_locks.ts";
 import type { ClaimedJob } from "../../sync/job_types.ts";
 import { decodeData, encodeData } from "../../sync/plain_data.ts";
 import { SyncError } from "../../sync/sync_error.ts";
-import { JobKind, Pool, type Room } from "./room.ts";
+import { blobPayload, JobKind, keyOfBytes, payloadBlob, Pool, type Room } from "./room.ts";
 
 /** A pinned artifact. */
 export interface PreparedArtifact {
@@ -82,7 +81,7 @@ export async function artifactAsync(room: Room, request: RecompileRequest): Prom
 
 /** A worker's part: does one job of the preparation pool. What the recompiler throws is the error of the entry and of the job. */
 export function runRecompileJob(room: Room, job: ClaimedJob): void {
-  const blob = blobOf(job);
+  const blob = payloadBlob(job.payload);
   const request = decodeData(room.arena.read(blob)) as RecompileRequest;
   try {
     room.board.finish(job.ticket, BigInt(recompileOnce(room, request, job.payload[2] !== 0)));
@@ -131,7 +130,7 @@ function createHere(
   } finally {
     if (queued !== undefined) {
       room.board.finish(queued.ticket);
-      room.arena.retire(blobOf(queued));
+      room.arena.retire(payloadBlob(queued.payload));
     }
   }
 }
@@ -153,7 +152,7 @@ function publish(room: Room, reference: number, make: () => Artifact): Artifact 
 
 function submit(room: Room, request: Uint8Array, priority: number, wanted: boolean): number {
   const blob = room.arena.append(request);
-  const payload = [blob % 2 ** 32 | 0, Math.floor(blob / 2 ** 32), wanted ? 1 : 0];
+  const payload = [...blobPayload(blob), wanted ? 1 : 0];
   const ticket = room.board.submit({
     pool: Pool.Preparation,
     kind: JobKind.Recompile,
@@ -165,16 +164,11 @@ function submit(room: Room, request: Uint8Array, priority: number, wanted: boole
   return ticket;
 }
 
-function blobOf(job: ClaimedJob): number {
-  return (job.payload[0] >>> 0) + job.payload[1] * 2 ** 32;
-}
-
 function prepared(room: Room, value: bigint, { reference, pin }: { reference: number; pin: number }): PreparedArtifact {
   return { artifact: decodeData(room.arena.view(Number(value))) as Artifact, reference, pin };
 }
 
 function keyOf(request: RecompileRequest): { bytes: Uint8Array<ArrayBuffer>; key: Uint32Array } {
   const bytes = encodeData(request);
-  const hash = createHash("sha256").update(bytes).digest();
-  return { bytes, key: new Uint32Array(new Uint8Array(hash).buffer) };
+  return { bytes, key: keyOfBytes(bytes) };
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import { Arena, type ArenaHandle } from "../../sync/arena.ts";
 import { GpuMutex } from "../../sync/gpu_mutex.ts";
 import type { MutexHandle } from "../../sync/futex_mutex.ts";
@@ -24,6 +25,8 @@ export const Pool = {
 export const JobKind = {
   /** Recompile the request in the blob whose reference is payload 0 (low) and 1 (high). */
   Recompile: 1,
+  /** Create the pipeline whose request is in the blob whose reference is payload 0 (low) and 1 (high); payload 2: SPIR-V bytes. */
+  Pipeline: 2,
 } as const;
 
 /** Sizes of a room. */
@@ -97,4 +100,19 @@ export function attachRoom(handle: RoomHandle): Room {
     gpu: new GpuMutex(self, handle.gpu),
     handle,
   };
+}
+
+/** Payload words of a blob's reference: low and high. */
+export function blobPayload(blob: number): [low: number, high: number] {
+  return [blob % 2 ** 32 | 0, Math.floor(blob / 2 ** 32)];
+}
+
+/** The reference in a job's payload. */
+export function payloadBlob(payload: readonly number[]): number {
+  return (payload[0] >>> 0) + payload[1] * 2 ** 32;
+}
+
+/** Key of the table for data: the SHA-256 of its bytes. */
+export function keyOfBytes(bytes: Uint8Array): Uint32Array<ArrayBuffer> {
+  return new Uint32Array(new Uint8Array(createHash("sha256").update(bytes).digest()).buffer);
 }
