@@ -3,6 +3,7 @@ import { decode } from "../../rdna/decode.ts";
 import type { Instruction } from "../../rdna/instruction.ts";
 import { opcodeId, OPCODES, Trait } from "../../rdna/table.ts";
 import type { Target } from "../../rdna/target.ts";
+import { FLOW_REASONS } from "./refused_flow.ts";
 import { Condition } from "./types.ts";
 
 /** What an instruction does to the flow of control. */
@@ -208,5 +209,7 @@ function refuse(instruction: Instruction): never {
       pc,
     });
   }
-  throw new RefusedError("recompiler.control-flow", `${OPCODES[op].name} is not recompiled`, { pc });
+  throw new RefusedError("recompiler.control-flow", `${OPCODES[op].name} is not recompiled: ${FLOW_REASONS[OPCODES[op].name]}`, {
+    pc,
+  });
 }

@@ -2,6 +2,7 @@
 import { NO_EFFECT } from "../../rdna/no_effect.ts";
 import { Op } from "../ir/ops.ts";
 import type { Define } from "./dispatch.ts";
+import { refuse } from "./refusal.ts";
 
 /** What else has no effect in the recompiler: no lane pipeline to flush, no translation cache to probe. */
 const HERE = ["v_nop", "v_pipeflush", "s_atc_probe", "s_atc_probe_buffer"];
@@ -9,6 +10,9 @@ const HERE = ["v_nop", "v_pipeflush", "s_atc_probe", "s_atc_probe_buffer"];
 /** Adds the handlers of this class. */
 export function defineProgramControl(define: Define): void {
   for (const name of [...NO_EFFECT, ...HERE]) define(name, () => {});
+  define("s_sethalt", (_, i) => {
+    if ((i.imm & 1) !== 0) refuse("it halts the wave until the host resumes it");
+  });
   define("s_barrier", (l) => {
     l.ir.emit(Op.Barrier);
   });

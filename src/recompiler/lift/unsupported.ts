@@ -26,7 +26,6 @@ const REASONS: Readonly<Record<string, string>> = {
   s_sendmsg: "a message to the hardware outside of the wave",
   s_sendmsghalt: "a message to the hardware outside of the wave",
   s_setkill: "it ends the wave from outside of its program",
-  s_sethalt: "it halts the wave until the host resumes it",
   v_dot2_f32_f16: DOT2,
   v_dot2c_f32_f16: DOT2,
   v_trig_preop_f64: "1201 bits of 2 / pi",

@@ -7,6 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Encoding, Instruction } from "../../../src/rdna/instruction.ts";
 import { type Opcode, OPCODES } from "../../../src/rdna/table.ts";
 import { Flow, flow } from "../../../src/recompiler/cfg/scan.ts";
+import { FLOW_REASONS } from "../../../src/recompiler/cfg/refused_flow.ts";
 import { HANDLERS } from "../../../src/recompiler/lift/dispatch.ts";
 import { REFUSED_NAMES } from "../../../src/recompiler/lift/unsupported.ts";
 
@@ -24,19 +25,6 @@ function fate(opcode: Opcode): Fate {
   if (kind !== Flow.Next) return "control flow";
   return HANDLERS[opcode.id] !== undefined ? "recompiled" : "unknown";
 }
-
-/** Why control flow is refused. */
-const FLOW_REASONS: Readonly<Record<string, string>> = {
-  s_trap: "there is no trap handler",
-  s_rfe_b64: "returns from a trap handler",
-  s_code_end: "no instruction: it marks the end of all code",
-  s_cbranch_cdbgsys: "asks for a debugger",
-  s_cbranch_cdbguser: "asks for a debugger",
-  s_cbranch_cdbgsys_or_user: "asks for a debugger",
-  s_cbranch_cdbgsys_and_user: "asks for a debugger",
-  s_subvector_loop_begin: "runs a wave of 64 in halves",
-  s_subvector_loop_end: "runs a wave of 64 in halves",
-};
 
 const isLaneOperation = ({ words }: Opcode) => words.has("lanes") || words.has("wave") || words.has("indirect");
 
@@ -70,7 +58,7 @@ const PINNED: Readonly<Record<string, readonly [number, number, number, number]>
   SOP2: [51, 0, 0, 0],
   SOPC: [18, 0, 0, 0],
   SOPK: [24, 1, 2, 0],
-  SOPP: [17, 10, 10, 0],
+  SOPP: [18, 10, 9, 0],
   SMEM: [74, 0, 10, 0],
   DS: [116, 0, 38, 0],
   FLAT: [54, 0, 0, 0],
