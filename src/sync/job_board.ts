@@ -16,23 +16,21 @@
  * @module
  */
 import type { Arena } from "./arena.ts";
-import { type BudgetStats, CompileBudget, DEFAULT_COMPILE_KIB, MAX_REQUEST_BYTES } from "./compile_budget.ts";
+import { MAX_REQUEST_BYTES } from "./compile_budget.ts";
 import { encodeError } from "./error_data.ts";
 import type { FutexMutex } from "./futex_mutex.ts";
 import { assertNoLocksHeld } from "./held_locks.ts";
 import type { Isolate, Recoverable } from "./isolates.ts";
-import { checkJobs } from "./job_check.ts";
+import { type BoardStats, boardStats, checkJobs } from "./job_check.ts";
 import { JobCore } from "./job_core.ts";
-import { H, J, JobFlag, JobRecords, JobState, N, P, PRIORITIES, STATE_MASK } from "./job_records.ts";
+import { H, J, JobFlag, JobState, N, P, PRIORITIES, STATE_MASK } from "./job_records.ts";
 import type { ClaimedJob, JobBoardOptions, JobSpec, Outcome } from "./job_types.ts";
+import { BOARD_MAGIC, newBoard } from "./job_setup.ts";
 import { JobWaits } from "./job_waits.ts";
 import { step } from "./steps.ts";
 import { SyncError } from "./sync_error.ts";
 import { RECHECK_MS, waitForWork, waitForWorkAsync } from "./waits.ts";
 
-/** A mask of pools is one number. */
-const MAX_POOLS = 30;
-const MAGIC = 0x4a4f4231;
 /** A worker that has nothing to take looks again after this time, should the isolate that was to wake it have died. */
 const WORKER_RECHECK_MS = 1000;
 
@@ -70,32 +68,14 @@ export class JobBoard implements Recoverable {
    * @param arena where errors are kept
    */
   static create(self: Isolate, arena: Arena, options: JobBoardOptions, recheckMs = RECHECK_MS): JobBoard {
-    const jobs = options.jobs ?? 4096;
-    if (!(jobs >= 1 && jobs <= 65535)) throw new SyncError("sync.capacity", `${jobs} jobs: 1 to 65535`);
-    const pools = options.pools.length;
-    if (!(pools >= 1 && pools <= MAX_POOLS)) throw new SyncError("sync.capacity", `${pools} pools: 1 to ${MAX_POOLS}`);
-    const size = { jobs, pools, places: options.pins ?? 256 };
-    const board = new SharedArrayBuffer(JobRecords.bytes(size, self.registry.slots));
-    const records = new JobRecords(board, size);
-    records.words[H.Magic] = MAGIC;
-    records.words[H.Jobs] = jobs;
-    records.words[H.Pools] = size.pools;
-    records.words[H.Places] = size.places;
-    for (let pool = 0; pool < size.pools; pool++) {
-      records.words[records.poolAt(pool) + P.Workers] = options.pools[pool].workers;
-      records.words[records.poolAt(pool) + P.Share] = Math.max(1, Math.floor(options.pools[pool].workers / 2));
-    }
-    for (let job = jobs - 1; job >= 0; job--) {
-      records.words[records.at(job) + J.Next] = records.words[H.FreeFirst];
-      records.words[H.FreeFirst] = job + 1;
-    }
-    new CompileBudget(board, records.budgetAt, jobs).setUp(options.limitBytes ?? DEFAULT_COMPILE_KIB * 1024);
-    return new JobBoard(self, arena, { board }, recheckMs);
+    return new JobBoard(self, arena, { board: newBoard(options, self.registry.slots) }, recheckMs);
   }
 
   /** The same board in another isolate. */
   static attach(self: Isolate, arena: Arena, handle: JobBoardHandle, recheckMs = RECHECK_MS): JobBoard {
-    if (new Int32Array(handle.board)[H.Magic] !== MAGIC) throw new SyncError("sync.handle", "this is no job board");
+    if (new Int32Array(handle.board)[H.Magic] !== BOARD_MAGIC) {
+      throw new SyncError("sync.handle", "this is no job board");
+    }
     return new JobBoard(self, arena, handle, recheckMs);
   }
 
@@ -479,41 +459,8 @@ export class JobBoard implements Recoverable {
   }
 
   /** The counts of now. */
-  stats(): {
-    submitted: number;
-    done: number;
-    failed: number;
-    cancelled: number;
-    claimedByNeed: number;
-    requeued: number;
-    queued: number;
-    claimed: number;
-    budgetedRunning: number;
-    kept: number;
-    pins: number;
-    budget: BudgetStats;
-  } {
-    const words = this.#core.words;
-    this.#core.mutex.lock();
-    let queued = 0, claimed = 0, budgetedRunning = 0, kept = 0;
-    for (let pool = 0; pool <= this.#core.records.pools; pool++) {
-      const at = this.#core.records.poolAt(pool);
-      queued += words[at + P.Queued];
-      claimed += words[at + P.Claimed];
-      budgetedRunning += words[at + P.Budgeted];
-    }
-    for (let job = 0; job < this.#core.records.jobs; job++) if (this.#core.records.state(job) >= JobState.Done) kept++;
-    const budget = this.#core.budget.stats();
-    const counts = {
-      submitted: words[H.Submitted],
-      done: words[H.Done],
-      failed: words[H.Failed],
-      cancelled: words[H.Cancelled],
-      claimedByNeed: words[H.ClaimedByNeed],
-      requeued: words[H.Requeued],
-    };
-    this.#core.mutex.unlock();
-    return { ...counts, queued, claimed, budgetedRunning, kept, pins: this.#core.pins.count(), budget };
+  stats(): BoardStats {
+    return boardStats(this.#core);
   }
 
   /** Counts of the board's lock. */

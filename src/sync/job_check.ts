@@ -1,3 +1,4 @@
+import type { BudgetStats } from "./compile_budget.ts";
 import type { JobCore } from "./job_core.ts";
 import { H, J, JobFlag, JobState, N, P, PRIORITIES } from "./job_records.ts";
 
@@ -57,4 +58,56 @@ export function checkJobs(core: JobCore): string | undefined {
     if (!seen.has(job + 1) && records.state(job) === JobState.Free) return `free job ${job} is in no list`;
   }
   return undefined;
+}
+
+/** What a board counts. */
+export interface BoardStats {
+  /** Since the start; bare holds count as jobs. */
+  readonly submitted: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  /** Jobs that were claimed by who needed them. */
+  readonly claimedByNeed: number;
+  /** Jobs that were queued again because their isolate died. */
+  readonly requeued: number;
+  /** Now. */
+  readonly queued: number;
+  readonly claimed: number;
+  /** Budgeted jobs on pool workers. */
+  readonly budgetedRunning: number;
+  /** Jobs that have ended and whose outcome somebody keeps. */
+  readonly kept: number;
+  /** Pins of all isolates. */
+  readonly pins: number;
+  readonly budget: BudgetStats;
+}
+
+/** The counts of a board. Takes the board's lock. */
+export function boardStats(core: JobCore): BoardStats {
+  const { words, records } = core;
+  core.mutex.lock();
+  let queued = 0, claimed = 0, budgetedRunning = 0, kept = 0;
+  for (let pool = 0; pool <= records.pools; pool++) {
+    const at = records.poolAt(pool);
+    queued += words[at + P.Queued];
+    claimed += words[at + P.Claimed];
+    budgetedRunning += words[at + P.Budgeted];
+  }
+  for (let job = 0; job < records.jobs; job++) if (records.state(job) >= JobState.Done) kept++;
+  const result = {
+    submitted: words[H.Submitted],
+    done: words[H.Done],
+    failed: words[H.Failed],
+    cancelled: words[H.Cancelled],
+    claimedByNeed: words[H.ClaimedByNeed],
+    requeued: words[H.Requeued],
+    queued,
+    claimed,
+    budgetedRunning,
+    kept,
+    budget: core.budget.stats(),
+  };
+  core.mutex.unlock();
+  return { ...result, pins: core.pins.count() };
 }
