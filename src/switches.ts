@@ -49,7 +49,7 @@ export const SWITCHES = [
       "Device to use: a part of its name (any case), `cpu` for a Vulkan device on the CPU, or `software` for the " +
       "reference interpreter.",
     default: "the first Vulkan device that qualifies, a GPU before the CPU; else the interpreter",
-    where: "src/driver/device.ts",
+    where: "src/driver/open_vulkan_device.ts",
   },
   {
     name: "ANYPS5_REQUIRE_VULKAN",

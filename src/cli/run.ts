@@ -75,12 +75,15 @@ async function runWithDrivers(context: CommandContext) {
   const { loadProgram } = await import("../guest/load_program.ts");
   const program = loadProgram(file);
   const verify = verifyOptions(context);
-  const { openWrappableDevice } = await import("../driver/device.ts");
+  const { openDeviceQuickly } = await import("../driver/open_vulkan_device.ts");
   const { reportData, reportRows } = await import("./run/report.ts");
   // Before the run, so that a folder that cannot be made does not cost its results.
   const frames = program.frame === undefined ? undefined : optionText(context, "frames");
   if (frames !== undefined) await makeFolder(frames);
-  using device = openWrappableDevice({ name: optionText(context, "device"), validation: options.validate === true });
+  using device = await openDeviceQuickly({
+    name: optionText(context, "device"),
+    validation: options.validate === true,
+  });
   const { type, apiVersion, driver, note } = device.description;
   out.line(program.name);
   const report = await startReport(context);

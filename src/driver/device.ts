@@ -1,13 +1,10 @@
-import { HostError } from "../errors.ts";
-import { GpuDevice } from "../gpu/device.ts";
 import type { Picture } from "../guest/frame.ts";
 import type { Program } from "../guest/program.ts";
-import { switchValue } from "../switches.ts";
 import type { ComputeExecutor } from "./executor.ts";
 import type { Timeline } from "./recording/timeline.ts";
 import type { RunResult } from "./run_program.ts";
 import { SoftwareDevice } from "./software/software_device.ts";
-import { VulkanDevice } from "./vulkan/vulkan_device.ts";
+import { openVulkanDevice } from "./open_vulkan_device.ts";
 
 /** Options of {@linkcode openDevice}. */
 export interface OpenOptions {
@@ -90,11 +87,6 @@ export interface WrappableDevice extends Device {
   run(program: Program, hooks?: RunHooks): ProgramRun;
 }
 
-/** Name that asks for the reference interpreter. */
-const INTERPRETER = "software";
-/** Errors that say that this machine has no Vulkan to run on. */
-const NO_VULKAN = ["host.no-vulkan-device", "host.library-missing"];
-
 /**
  * Opens a device.
  *
@@ -106,16 +98,6 @@ export function openDevice(options: OpenOptions = {}): Device {
 
 /** {@linkcode openDevice}, for use inside AnyAGC. */
 export function openWrappableDevice(options: OpenOptions = {}): WrappableDevice {
-  const name = options.name ?? switchValue("ANYPS5_GPU");
-  if (name?.toLowerCase() === INTERPRETER) return new SoftwareDevice();
-  try {
-    const gpu = GpuDevice.create({ device: name, validation: options.validation });
-    return new VulkanDevice(gpu, options.memory ?? "automatic");
-  } catch (error) {
-    const lastResort = name === undefined && options.validation !== true;
-    if (lastResort && error instanceof HostError && NO_VULKAN.includes(error.code)) {
-      return new SoftwareDevice(error.message);
-    }
-    throw error;
-  }
+  const { device, note } = openVulkanDevice(options);
+  return device ?? new SoftwareDevice(note);
 }

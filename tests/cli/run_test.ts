@@ -23,7 +23,16 @@ vulkanTest(
   () =>
     withSample((text) => text, async (program, folder) => {
       const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", projectFile("src/main.ts"), "run", program, "--frames", `${folder}/out/pictures`],
+        args: [
+          "run",
+          "-A",
+          projectFile("src/main.ts"),
+          "run",
+          program,
+          "--quiet",
+          "--frames",
+          `${folder}/out/pictures`,
+        ],
         env: { NO_COLOR: "1" },
       }).output();
       const text = new TextDecoder().decode(stdout), errors = new TextDecoder().decode(stderr);
