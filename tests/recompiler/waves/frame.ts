@@ -151,7 +151,7 @@ export function evaluated(c: WaveCase, input: Uint32Array): Uint32Array {
   const simplified = cleaned(lifted);
   const threads = c.threads ?? c.waveSize;
   const lanes = Math.ceil(threads / c.waveSize) * c.waveSize;
-  let regions = cleaned(chooseRegions(simplified, ldsHazards(simplified, lanes)).ir);
+  let regions = cleaned(chooseRegions(simplified, ldsHazards(simplified, threads, lanes), threads > c.waveSize).ir);
   if (dropAbsentLanes(regions, requestOf(c))) regions = cleaned(regions);
   const results = [lifted, simplified, regions].map((ir) => {
     const memory = new EvalMemory();

@@ -55,10 +55,13 @@ const others = WAVES.flatMap((waveSize): Check[] => {
   const b = wide ? "b64" : "b32", exec = wide ? "exec" : "exec_lo", s20 = wide ? "s[20:21]" : "s20";
   return sizes(waveSize).flatMap((threads): Check[] => {
     const shape = { waveSize, threads, groups: 2, exec: masks(waveSize)[0] };
+    // One thread has nobody to exchange with.
+    const laneMode = threads === 1 ? "laneless" : "spanned";
     return [
       {
         ...shape,
         name: "EXEC as a number, and counted",
+        laneMode,
         lines: [`s_mov_${b} ${s20}, ${exec}`, `s_bcnt1_i32_${b} s22, ${exec}`],
         model: (w) => {
           w.setMask(20, w.exec);
@@ -114,6 +117,7 @@ testChecks("Masks and exchanges of partial waves", others, others.filter((_, k) 
 const memory = WAVES.flatMap((waveSize) =>
   sizes(waveSize).map((threads): Check => ({
     name: "LDS, and a barrier, in workgroups of partial waves",
+    laneMode: threads === 1 ? "laneless" : "spanned",
     waveSize,
     threads,
     groups: 2,
