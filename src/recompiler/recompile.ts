@@ -7,10 +7,10 @@ import { checkAddedBarriers } from "./passes/added_barriers.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
-import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
 import { keepTogether } from "./passes/together.ts";
+import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
 import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
-import { emitCompute, type WordAccount } from "./spirv/emit.ts";
+import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
@@ -26,14 +26,14 @@ export type PassObserver = (pass: PassName, text: () => string) => void;
  * Recompiles a compute program to SPIR-V.
  *
  * @param observe called after each pass.
+ * @param watch told where the module's words are, and what the check of its barriers knows.
  * @throws RefusedError naming everything in the program that is not supported, with pc and guest address.
- * @param account told where the module's words are.
  * @throws InvalidInputError if the code is malformed. @throws NeedsImageDescriptors if `request.imageDescriptors` lacks some.
  */
 export function recompile(
   request: RecompileRequest,
   observe?: PassObserver,
-  account?: (account: WordAccount) => void,
+  watch: Pick<EmitOptions, "account" | "observeConvergence"> = {},
 ): Artifact {
   const refused: AnyAgcError[] = [];
   const cfg = buildCfg(request.code, { target: request.target, codeAddress: request.codeAddress, refused });
@@ -42,6 +42,7 @@ export function recompile(
   observe?.("structurize", () => dumpTree(tree, cfg));
   let ir = lift(cfg, tree, request, refused);
   const plan = ir.resources;
+  observe?.("lift", () => dumpIr(ir));
   ir = deadCode(simplifyUniformReads(deadCode(simplify(ir)), !request.partialThreads));
   const alone = keepOneThread(ir, request);
   if (alone) ir = deadCode(simplify(ir));
@@ -59,10 +60,10 @@ export function recompile(
   const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
   let artifact: Artifact;
   try {
-    artifact = emitCompute(ir, request, { plan, account });
+    artifact = emitCompute(ir, request, { plan, ...watch });
   } catch (error) {
     if (!(error instanceof TooManyResources)) throw error;
-    return recompile({ ...request, resolve: false }, observe, account);
+    return recompile({ ...request, resolve: false }, observe, watch);
   }
   return { ...artifact, insertedBarriers, codeWords: codeWords(cfg), instructionCount: cfg.instructions.length };
 }

@@ -50,7 +50,8 @@ export function recompileModule(module: string, { folders, wave, device, tools }
   let artifact: Artifact;
   const start = performance.now();
   try {
-    artifact = recompile(shaderCandidate(shader, wave).request(device));
+    const request = { ...shaderCandidate(shader, wave).request(device), resolve };
+    artifact = recompile(request, undefined, { account: (account) => causes = causesOf(account, request) });
   } catch (error) {
     if (error instanceof AnyAgcError) {
       return { module, outcome: "refused", code: error.code, reason: error.message };

@@ -5,6 +5,7 @@ import { bufferOf, type ResourcePlan } from "../resources/plan.ts";
 import { type Artifact, lacksLanes, type RecompileRequest } from "../request.ts";
 import { ARITHMETIC } from "./arithmetic.ts";
 import { Decoration } from "./codes.ts";
+import { checkConvergence, Convergence } from "./convergence.ts";
 import { Emitter, type Handler, type HandlerTable } from "./emitter.ts";
 import { isExchange, planExchanges } from "./exchange_plan.ts";
 import { DOUBLE } from "./double.ts";
@@ -13,8 +14,8 @@ import { gatherFacts } from "./facts.ts";
 import { HALF } from "./half.ts";
 import { threads, writePrologue } from "./inputs.ts";
 import { ldsDwords, MEMORY, needsWideLds } from "./memory.ts";
-import { STRUCTURE } from "./structure.ts";
 import { emitOperation } from "./refusals.ts";
+import { STRUCTURE } from "./structure.ts";
 import { scanUsage } from "./usage.ts";
 import { type ExchangeState, LaneExchange, WAVE } from "./wave.ts";
 
@@ -26,6 +27,8 @@ export interface EmitOptions {
   plan?: ResourcePlan;
   /** Told where the module's words are. */
   account?: (account: WordAccount) => void;
+  /** Given the entry point's words and what the check of its barriers knows, for tests of that check. */
+  observeConvergence?: (words: Uint32Array, convergence: Convergence) => void;
 }
 
 /** Where the words of a module are. */
@@ -59,7 +62,7 @@ const TABLE: HandlerTable = {
 };
 
 /** Handler of each operation, by its number. */
-const HANDLERS: readonly Handler[] = OPS.map(({ name }) => {
+export const HANDLERS: readonly Handler[] = OPS.map(({ name }) => {
   const handler = TABLE[name];
   if (handler === undefined) throw new Error(`the emitter has no handler for ${name}`);
   return handler;
@@ -94,10 +97,11 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   const operations = options.account === undefined ? undefined : new Uint32Array(ir.length);
   if (e.exchange === undefined) emitAll(e, operations);
   else emitWithExchange(e, e.exchange, operations);
+  throwRefusals(e.refusals, request);
   e.body.finish();
+  if (e.convergence !== undefined) verifyConvergence(e, e.convergence, options);
   e.module.decorateAll(e.exact, Decoration.NoContraction);
   const sharedBytes =
-  throwRefusals(e.refusals, request);
     (e.functions.variables.has("lds") ? ldsDwords(e) * 4 + (e.functions.wideLds ? ldsDwords(e) % 2 * 4 : 0) : 0) +
     (e.exchange?.sharedBytes ?? 0);
   checkShared(e, sharedBytes, firstExchange);
@@ -192,7 +196,17 @@ function prepareExchange(e: Emitter, exchanges: boolean): void {
       "an exchange between lanes in control flow that the workgroup does not share",
     );
   }
+  e.convergence = new Convergence();
+  e.conditions = plan.condition;
   if (exchanges) e.exchange = new LaneExchange(e, plan);
+}
+
+/** Looks at every barrier that was written. What is found is a mistake of a pass or of the emitter, and not of the guest. */
+function verifyConvergence(e: Emitter, convergence: Convergence, { observeConvergence }: EmitOptions): void {
+  const words = e.body.words.data.subarray(0, e.body.words.length);
+  observeConvergence?.(words, convergence);
+  const problems = checkConvergence(words, convergence);
+  if (problems.length > 0) throw new Error(`the recompiled module is wrong: ${problems.join("; ")}`);
 }
 
 function checkLds(e: Emitter): void {

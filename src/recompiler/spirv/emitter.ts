@@ -5,6 +5,7 @@ import type { RecompileRequest } from "../request.ts";
 import type { Addresses } from "./addresses.ts";
 import { Body } from "./body.ts";
 import { Code } from "./codes.ts";
+import type { Convergence } from "./convergence.ts";
 import type { Facts } from "./facts.ts";
 import { Faults } from "./faults.ts";
 import { Inputs } from "./inputs.ts";
@@ -39,9 +40,9 @@ export class Emitter {
   addresses: Addresses | undefined;
   /** What the host has resolved; undefined in programs that do it themselves. */
   resolved: Resolved | undefined;
-  /** Accesses that may fail. */
   /** What operations were refused for. */
   readonly refusals: RefusedError[] = [];
+  /** Accesses that may fail. */
   readonly faults = new Faults(this);
   /** Loops that a failed load may keep from ending; undefined in programs without loads. */
   loopsOnLoads: Uint8Array | undefined;
@@ -49,6 +50,10 @@ export class Emitter {
   readonly inputs = new Inputs(this);
   /** Lane exchange; undefined in laneless modules. */
   exchange: LaneExchange | undefined;
+  /** What is known of conditions and barriers; undefined in modules without barriers. */
+  convergence: Convergence | undefined;
+  /** Uniformity of the condition at each If; undefined as well. */
+  conditions: Uint8Array | undefined;
   /** The last wave of a workgroup lacks threads, and its lanes are invocations all the same; LocalSize is a row of whole waves then. */
   wholeWaves = false;
   /** Whether the module's denormal results are flushed by an execution mode. */

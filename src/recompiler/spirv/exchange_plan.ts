@@ -12,6 +12,8 @@ export interface ExchangePlan {
    * the workgroup has to agree on one lane's condition before the branch. (On the console one scalar load serves the wave.)
    */
   readonly agree: Uint8Array;
+  /** Uniformity of the condition at each If. */
+  readonly condition: Uint8Array;
   /** First exchange that not the whole workgroup comes to; -1 when all are good. */
   readonly badExchange: number;
   /** First barrier that single lanes come to; -1 when all are good. */
@@ -32,12 +34,13 @@ export function isExchange(op: number): boolean {
 export function planExchanges(ir: Ir, oneWave: boolean): ExchangePlan {
   const n = ir.length;
   const structure = indexStructure(ir);
-  const holds = new Uint8Array(n), agree = new Uint8Array(n);
+  const holds = new Uint8Array(n), agree = new Uint8Array(n), condition = new Uint8Array(n);
   const trusted = classifyUniformity(ir, oneWave, structure);
   let writes = false, badExchange = -1, badBarrier = -1;
   for (let i = 1; i < n; i++) {
     const op = ir.op[i];
     if (op === Op.Store || op === Op.Atomic) writes = true;
+    if (op === Op.If) condition[i] = trusted.value[ir.a[i]];
     if (op === Op.Barrier && trusted.flow[i] === Uniformity.Lane && badBarrier < 0) badBarrier = i;
     if (!isExchange(op)) continue;
     if (trusted.flow[i] !== Uniformity.Workgroup && badExchange < 0) badExchange = i;
@@ -58,7 +61,7 @@ export function planExchanges(ir: Ir, oneWave: boolean): ExchangePlan {
       for (let p = structure.parentOf[i]; p !== loop; p = structure.parentOf[p]) ask(p);
     }
   }
-  return { holds, agree, badExchange, badBarrier };
+  return { holds, agree, condition, badExchange, badBarrier };
 
   function hold(at: number): void {
     for (let p = structure.parentOf[at]; p >= 0 && holds[p] === 0; p = structure.parentOf[p]) holds[p] = 1;

@@ -10,6 +10,7 @@ import { loopLimitInfo } from "../fault_record.ts";
 import type { Ir } from "../ir/ir.ts";
 import { Op } from "../ir/ops.ts";
 import { indexStructure, type StructureIndex } from "../passes/structure.ts";
+import { Uniformity } from "../passes/uniformity.ts";
 import { Code } from "./codes.ts";
 import type { Emitter } from "./emitter.ts";
 import { recordFault } from "./faults.ts";
@@ -42,11 +43,13 @@ export function isEndless(ir: Ir, loop: number): boolean {
 }
 
 /** Leaves a loop without a Break on a condition that never holds, which no compiler knows: else what is behind the loop could not be reached. */
-export function leaveNever({ body, module }: Emitter, merge: number): void {
+export function leaveNever({ body, module, convergence }: Emitter, merge: number): void {
   const zeros = body.op2(Code.IAdd, T.U64, body.push(PUSH_MEMBERS.context), module.u64(Context.Zero));
   const zero = body.loadAt(T.U32, zeros, 4, true);
   const next = module.bound++;
-  body.branchIf(body.op2(Code.INotEqual, T.Bool, zero, module.u32(0)), merge, next);
+  const never = body.op2(Code.INotEqual, T.Bool, zero, module.u32(0));
+  convergence?.condition(never, Uniformity.Workgroup);
+  body.branchIf(never, merge, next);
   body.label(next);
 }
 

@@ -314,9 +314,14 @@ function wideLdsAtomic(e: Emitter, i: number, kind: number): void {
   }
 }
 
-/** The execution barrier of s_barrier; it also orders LDS and buffer memory within the workgroup. */
-export function writeBarrier(e: Emitter): void {
+/**
+ * The execution barrier of s_barrier; it also orders LDS and buffer memory within the workgroup.
+ *
+ * @param need who must come to it as a whole, a {@linkcode Uniformity}
+ */
+export function writeBarrier(e: Emitter, need: number): void {
   const { module, body } = e;
+  e.convergence?.needs.push(need);
   const scope = module.u32(Scope.Workgroup);
   const semantics = Semantics.AcquireRelease | Semantics.UniformMemory | Semantics.WorkgroupMemory;
   body.words.put4(Code.ControlBarrier, scope, scope, module.u32(semantics));

@@ -1,5 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
 import { Op, OPS } from "../ir/ops.ts";
+import { Uniformity } from "../passes/uniformity.ts";
 import { Code } from "./codes.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import { checkRounds, isEndless, leaveNever, mustCheckRounds } from "./loop_limit.ts";
@@ -58,7 +59,9 @@ export class StructureState {
 function startIf(e: Emitter, i: number): void {
   const { ir, body, module, structure } = e;
   let condition = e.use(ir.a[i]);
-  if (e.exchange !== undefined && e.exchange.plan.agree[i] !== 0) condition = e.exchange.agree(condition);
+  const agreed = e.exchange !== undefined && e.exchange.plan.agree[i] !== 0;
+  if (agreed) condition = e.exchange!.agree(condition);
+  e.convergence?.condition(condition, agreed ? Uniformity.Workgroup : e.conditions![i]);
   const loop = structure.loops.at(-1);
   const first = following(ir, i), leave = ir.op[first];
   const second = following(ir, first);

@@ -1,3 +1,4 @@
+import { Uniformity } from "../passes/uniformity.ts";
 import { Code, Glsl, Scope, Semantics, Storage } from "./codes.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import type { ExchangePlan } from "./exchange_plan.ts";
@@ -160,7 +161,7 @@ export class LaneExchange {
   }
 
   private barrier(): void {
-    writeBarrier(this.e);
+    writeBarrier(this.e, Uniformity.Workgroup);
     this.passBarrier();
   }
 
@@ -319,9 +320,9 @@ function readFirstLane(e: Emitter, i: number): void {
     : lanes.readFirstLane(value, e.use(ir.b[i]));
 }
 
-/** The guest's barrier, which the exchange takes note of. */
-function barrier(e: Emitter): void {
-  writeBarrier(e);
+/** A barrier of the guest, or one that was added for the wave's lockstep on LDS; the exchange takes note of it. */
+function barrier(e: Emitter, i: number): void {
+  writeBarrier(e, e.ir.a[i] === 1 ? Uniformity.Workgroup : Uniformity.Wave);
   e.exchange?.passBarrier();
 }
 
