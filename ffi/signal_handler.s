@@ -10,7 +10,7 @@ handler:
   jne exit                      # a second one, or the alarm
   cmp dword ptr [rsi], 0
   je exit
-  mov edi, 3                    # seconds that TypeScript gets
+  mov edi, 2                    # seconds that TypeScript gets
   mov eax, 37                   # alarm
   syscall
   ret

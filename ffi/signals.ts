@@ -14,11 +14,11 @@ const SIGACTION_BYTES = 152, FLAGS_AT = 136;
 
 /** The assembled signal_handler.s. */
 export const HANDLER_CODE =
-  "488d35f90f000031c0f00fb17e047512833e00740dbf03000000b8250000000f05c38b7e0481c780000000b8e70000000f05";
+  "488d35f90f000031c0f00fb17e047512833e00740dbf02000000b8250000000f05c38b7e0481c780000000b8e70000000f05";
 
 /**
  * What the handler does with a signal: ends the process with exit code 128 + number, as shells call it; or, while {@linkcode deferred} is
- * set, leaves the number in {@linkcode pending}. A second signal, or three seconds, then end the process with the first one's code.
+ * set, leaves the number in {@linkcode pending}. A second signal, or two seconds, then end the process with the first one's code.
  */
 export class SignalState {
   readonly #words: Int32Array;

@@ -44,7 +44,7 @@ export function forgetInterrupts(): void {
   state = undefined;
 }
 
-/** Runs `work`; a signal meanwhile waits for {@linkcode stopIfAsked}, three seconds at most. */
+/** Runs `work`; a signal meanwhile waits for {@linkcode stopIfAsked}, two seconds at most. */
 export async function stoppable<T>(work: () => T | Promise<T>): Promise<T> {
   if (state !== undefined && depth++ === 0) state.deferred = true;
   try {
