@@ -71,7 +71,7 @@ export function runBatch(
       continue;
     }
     const cases = rest.length * settings.groups * THREADS;
-    return { batch, cases, ran: rest, refused, differences: compare(batch, actual, expected) };
+    return { batch, cases, ran: rest, refused, differences: compareOutputs(batch, actual, expected) };
   }
   return { batch: undefined, cases: 0, ran: [], refused, differences: [] };
 }
@@ -97,22 +97,25 @@ function drop(
   by: Refused["by"],
   refused: Refused[],
 ): Instance[] {
+  const named = refusedInstances(batch, error);
+  if (named.size === 0) throw error;
+  for (const [{ name, form }, why] of named) refused.push({ by, name, form, why });
+  return instances.filter((instance) => !named.has(instance));
+}
+
+/** The instances of a batch that an error names, each with the reason. */
+export function refusedInstances(batch: Batch, error: RefusedError): Map<Instance, string> {
   const found = new Map<number, string>();
   for (const [, pc, why] of error.message.matchAll(/at pc 0x([0-9a-f]+) \([^)]*\): (.*)$/gm)) {
     found.set(parseInt(pc, 16), why);
   }
   if (found.size === 0 && error.place.pc !== undefined) found.set(error.place.pc, error.summary);
-  const kept = instances.filter((instance, k) => {
-    const { start, end } = batch.ranges[k];
-    for (const [pc, why] of found) {
-      if (pc < start || pc >= end) continue;
-      refused.push({ by, name: instance.name, form: instance.form, why: reason(why) });
-      return false;
-    }
-    return true;
-  });
-  if (kept.length === instances.length) throw error;
-  return kept;
+  const named = new Map<Instance, string>();
+  for (const [pc, why] of found) {
+    const k = batch.ranges.findIndex(({ start, end }) => pc >= start && pc < end);
+    if (k >= 0) named.set(batch.instances[k], reason(why));
+  }
+  return named;
 }
 
 /** The reason without what changes from run to run. */
@@ -120,7 +123,8 @@ function reason(text: string): string {
   return text.replace(/\s+/g, " ").replace(/0x[0-9a-f]+/g, "0x..").replace(/^the program uses \S+: /, "");
 }
 
-function compare(batch: Batch, actual: Uint32Array, expected: Uint32Array): Difference[] {
+/** The instances whose results differ. */
+export function compareOutputs(batch: Batch, actual: Uint32Array, expected: Uint32Array): Difference[] {
   const { instances, places, regions, stride, settings } = batch;
   const differences: Difference[] = [];
   const threads = settings.groups * THREADS;

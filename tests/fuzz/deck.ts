@@ -2,8 +2,9 @@
 import { type Opcode, OPCODES, Trait } from "../../src/rdna/table.ts";
 import { TARGETS } from "../../src/rdna/target.ts";
 import type { Random } from "../support/random.ts";
-import type { BatchSettings, Instance } from "./frame.ts";
+import type { BatchSettings, Instance, Spotlight } from "./frame.ts";
 import { bufferInstance, isBufferOpcode } from "./instances/buffer.ts";
+import { controlInstance, isControlOpcode, isLaneAddressOpcode, laneAddressInstance } from "./instances/control.ts";
 import { imageInstance, isImageOpcode } from "./instances/image.ts";
 import { isLdsOpcode, LDS_BYTES, ldsInstance } from "./instances/lds.ts";
 import { isMemoryOpcode, memoryInstance } from "./instances/memory.ts";
@@ -16,7 +17,7 @@ import {
   privateBufferInstance,
   scratchInstance,
 } from "./instances/scratch.ts";
-import { vectorForms, vectorInstance } from "./instances/vector.ts";
+import { vectorForms, vectorInstance, vectorSpotlights } from "./instances/vector.ts";
 
 /** What a batch is made of. */
 export const GROUPS = ["alu", "lanes", "memory", "lds"] as const;
@@ -26,10 +27,20 @@ export type GroupName = (typeof GROUPS)[number];
 /** Instances of a batch: lane exchange and memory make long modules. */
 export const BATCH_SIZE: Readonly<Record<GroupName, number>> = { alu: 40, lanes: 16, memory: 24, lds: 4 };
 
+/** What the instances of each group can be told to have. */
+export const SPOTLIGHTS: Readonly<Record<GroupName, readonly Spotlight[]>> = {
+  alu: ["signs", "clamp", "omod", "opsel", "exec"],
+  lanes: ["rows", "signs", "exec"],
+  memory: ["exec", "offset", "image"],
+  lds: ["exec", "offset"],
+};
+
 /** An opcode in a form. */
 export interface Card {
   opcode: Opcode;
   form: string;
+  /** What its instances can be told to have. */
+  spotlights: readonly Spotlight[];
   make(settings: BatchSettings, random: Random): Instance;
 }
 
@@ -40,12 +51,16 @@ export function cardsOf(group: GroupName, settings: BatchSettings): Card[] {
 }
 
 function cards(opcode: Opcode, group: GroupName, settings: BatchSettings): Card[] {
-  const one = (form: string, make: Card["make"]): Card[] => [{ opcode, form, make }];
+  const memory: readonly Spotlight[] = ["exec", "offset"];
+  const one = (form: string, make: Card["make"], spotlights = memory): Card[] => [{ opcode, form, spotlights, make }];
   switch (group) {
     case "alu":
     case "lanes": {
+      if (group === "alu" && isControlOpcode(opcode)) {
+        return one("control", (set, random) => controlInstance(opcode, set, random), []);
+      }
       const scalar = group === "alu" && isScalarOpcode(opcode)
-        ? one("scalar", (set, random) => scalarInstance(opcode, set, random))
+        ? one("scalar", (set, random) => scalarInstance(opcode, set, random), [])
         : [];
       const forms = vectorForms(opcode).filter((form) =>
         (form.startsWith("dpp") || (opcode.traits & Trait.Lanes) !== 0) === (group === "lanes")
@@ -55,6 +70,7 @@ function cards(opcode: Opcode, group: GroupName, settings: BatchSettings): Card[
         ...forms.map((form): Card => ({
           opcode,
           form,
+          spotlights: vectorSpotlights(opcode, form),
           make: (set, random) => vectorInstance(opcode, form, set, random),
         })),
       ];
@@ -65,6 +81,10 @@ function cards(opcode: Opcode, group: GroupName, settings: BatchSettings): Card[
           ? one("private", (set, random) => privateBufferInstance(opcode, set, random))
           : [];
         return [...one("buffer", (set, random) => bufferInstance(opcode, set, random)), ...own];
+      }
+      if (isImageOpcode(opcode)) return one("image", (set, random) => imageInstance(opcode, set, random), ["image"]);
+      if (isLaneAddressOpcode(opcode, settings)) {
+        return one("lane", (set, random) => laneAddressInstance(opcode, set, random));
       }
       if (isScratchOpcode(opcode)) return one("scratch", (set, random) => scratchInstance(opcode, set, random));
       if (isApertureOpcode(opcode)) {
@@ -78,7 +98,6 @@ function cards(opcode: Opcode, group: GroupName, settings: BatchSettings): Card[
         : [];
     case "lds":
       return isLdsOpcode(opcode, settings) ? one("lds", (set, random) => ldsInstance(opcode, set, random)) : [];
-      if (isImageOpcode(opcode)) return one("image", (set, random) => imageInstance(opcode, set, random));
   }
 }
 

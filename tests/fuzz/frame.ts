@@ -80,6 +80,12 @@ export interface Instance {
   lanes: boolean;
 }
 
+/**
+ * What instances may be told to have: modifiers of sources and results, lanes that EXEC switches off, offsets of memory accesses, DPP rows left out; image
+ * instructions are a class of their own.
+ */
+export type Spotlight = "signs" | "clamp" | "omod" | "opsel" | "exec" | "offset" | "rows" | "image";
+
 /** What all instances of a batch share. */
 export interface BatchSettings {
   target: Target;
@@ -91,6 +97,10 @@ export interface BatchSettings {
   dx10Clamp: boolean;
   /** Bytes of LDS. */
   ldsBytes: number;
+  /** What the instances are to have wherever they can; chance decides about the rest. */
+  spotlight?: Spotlight;
+  /** Makes the code differ from that of the same batch with another number; changes nothing else. */
+  nonce?: number;
 }
 
 /** A program with the places of its results. */
@@ -183,7 +193,7 @@ function prologue(code: Code, settings: BatchSettings, groupData: number, stride
   code.smem("s_load_dwordx16", { data: 32, base: 0, soffset: 5, offset: 64 });
   code.vop3("v_mul_lo_u32", { dst: v(3), src: [v(1), Operand.Literal], literal: stride * 4 });
   code.sopp("s_waitcnt", 0);
-  void settings;
+  if (settings.nonce !== undefined) code.sopp("s_nop", settings.nonce);
 }
 
 /** Gathers captured words in v4..v7 and stores them four at a time. */

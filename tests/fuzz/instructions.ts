@@ -1,10 +1,11 @@
 /** The instruction fuzzer: rounds over all cards of a group, differences narrowed down to one instruction, refusals counted. */
 import { decode } from "../../src/rdna/decode.ts";
 import { disassemble } from "../../src/rdna/disassemble.ts";
+import { type Target, TARGETS } from "../../src/rdna/target.ts";
 import { Random } from "../support/random.ts";
 import { type Difference, type Refused, runBatch, runSide, type Sides } from "./batch.ts";
 import { BATCH_SIZE, type Card, cardsOf, type GroupName, randomSettings } from "./deck.ts";
-import { type BatchSettings, buildBatch, type Instance } from "./frame.ts";
+import { type BatchSettings, buildBatch, type Instance, type Spotlight } from "./frame.ts";
 import { programJson } from "./save.ts";
 
 /** A difference, alone. */
@@ -32,33 +33,88 @@ export function emptyReport(): InstructionReport {
   return { batches: 0, cases: 0, ran: new Map(), refused: [], failures: [] };
 }
 
-/** Number of batches of a round over all cards of a group. */
-export function roundLength(group: GroupName, settings: BatchSettings): number {
-  return Math.ceil(cardsOf(group, settings).length / BATCH_SIZE[group]);
+/** A batch of a round before it is built. */
+export interface PlannedBatch {
+  instances: Instance[];
+  settings: BatchSettings;
+  /** Of the operands. */
+  seed: number;
+}
+
+/** Cards that the same settings suit. */
+interface Suit {
+  targets: Target[];
+  waveSizes: (32 | 64)[];
+  cards: Card[];
+}
+
+/** The cards of a group by the settings that suit them, less those that cannot have what `fixed` asks for. */
+function suits(group: GroupName, fixed: Partial<BatchSettings>, without: readonly Spotlight[]): Suit[] {
+  const targets = TARGETS.filter((target) => fixed.target === undefined || fixed.target === target);
+  const waveSizes = ([64, 32] as const).filter((size) => fixed.waveSize === undefined || fixed.waveSize === size);
+  const found = new Map<string, { card: Card; targets: Set<Target>; waveSizes: Set<32 | 64> }>();
+  for (const target of targets) {
+    for (const waveSize of waveSizes) {
+      for (const card of cardsOf(group, { ...randomSettings(group, new Random(1)), ...fixed, target, waveSize })) {
+        if (fixed.spotlight !== undefined && !card.spotlights.includes(fixed.spotlight)) continue;
+        if (without.some((each) => card.spotlights.includes(each))) continue;
+        const key = `${card.opcode.id} ${card.form}`;
+        let entry = found.get(key);
+        if (entry === undefined) found.set(key, entry = { card, targets: new Set(), waveSizes: new Set() });
+        entry.targets.add(target);
+        entry.waveSizes.add(waveSize);
+      }
+    }
+  }
+  const result = new Map<string, Suit>();
+  for (const { card, targets, waveSizes } of found.values()) {
+    const key = `${[...targets]} ${[...waveSizes]}`;
+    let suit = result.get(key);
+    if (suit === undefined) result.set(key, suit = { targets: [...targets], waveSizes: [...waveSizes], cards: [] });
+    suit.cards.push(card);
+  }
+  return [...result.values()];
 }
 
 /**
- * Runs one batch of a round: the cards of a group in an order that depends on the round, a slice of them in this batch.
+ * The batches of a round: every card of a group once, in an order that depends on the round, with both targets and both wave sizes in turn.
  *
- * @param round seed of the order and, with `index`, of everything else
- * @param fixed settings that the caller chooses
+ * @param round seed of everything
+ * @param fixed settings that the caller chooses; with a spotlight, only cards that can have it
+ * @param without cards that can have one of these are left out
  */
-export function fuzzBatch(
+export function* planRound(
   group: GroupName,
   round: number,
-  index: number,
-  fixed: Partial<BatchSettings>,
+  fixed: Partial<BatchSettings> = {},
+  without: readonly Spotlight[] = [],
+): Generator<PlannedBatch, void, void> {
+  let index = 0;
+  for (const { targets, waveSizes, cards } of suits(group, fixed, without)) {
+    shuffle(cards, new Random(round));
+    for (let start = 0; start < cards.length; start += BATCH_SIZE[group], index++) {
+      const seed = round * 100_003 + index;
+      const random = new Random(seed);
+      const settings: BatchSettings = {
+        ...randomSettings(group, random),
+        target: targets[(round + index) % targets.length],
+        waveSize: waveSizes[(round + (index >> 1)) % waveSizes.length],
+        ...fixed,
+      };
+      const chosen = cards.slice(start, start + BATCH_SIZE[group]);
+      yield { instances: chosen.map((card) => card.make(settings, random)), settings, seed };
+    }
+  }
+}
+
+/** Runs a batch on both sides and adds what came of it to the report. */
+export function fuzzBatch(
+  { instances, settings, seed }: PlannedBatch,
   sidesOf: (settings: BatchSettings) => Sides,
   report: InstructionReport,
 ): void {
-  const seed = round * 100_003 + index;
-  const random = new Random(seed);
-  const settings = { ...randomSettings(group, random), ...fixed };
-  const cards = shuffled(cardsOf(group, settings), new Random(round));
-  const size = BATCH_SIZE[group], start = index * size % cards.length;
-  const chosen = cards.slice(start, start + size);
   const sides = sidesOf(settings);
-  const result = runBatch(chosen.map((card) => card.make(settings, random)), settings, seed, sides);
+  const result = runBatch(instances, settings, seed, sides);
   report.batches++;
   report.cases += result.cases;
   for (const { name } of result.ran) report.ran.set(name, (report.ran.get(name) ?? 0) + 1);
@@ -66,34 +122,64 @@ export function fuzzBatch(
   for (const difference of result.differences) report.failures.push(failure(difference, seed, sides));
 }
 
-/** What the test suite runs: shares of one round of each group with fixed seeds. */
-export const SUITE: readonly { group: GroupName; share: number; what: string }[] = [
-  { group: "alu", share: 1, what: "scalar and vector arithmetic in all forms" },
-  { group: "lanes", share: 0.5, what: "DPP and lane exchange" },
-  { group: "memory", share: 1, what: "memory, buffers and scalar memory" },
-  { group: "lds", share: 0.4, what: "LDS" },
+/** A part of what the test suite runs: a round over cards of a group. */
+export interface SuitePart {
+  group: GroupName;
+  /** Seed. */
+  round: number;
+  what: string;
+  /** Settings that are the same in all batches. */
+  fixed: Partial<BatchSettings>;
+  /** Cards that can have one of these are left to other parts. */
+  without: readonly Spotlight[];
+}
+
+const part = (
+  group: GroupName,
+  round: number,
+  what: string,
+  fixed: Partial<BatchSettings> = {},
+  without: readonly Spotlight[] = [],
+): SuitePart => ({ group, round, what, fixed, without });
+
+/** Output modifiers work where denormals are flushed and IEEE is off. */
+const OMOD = { spotlight: "omod", floatMode: 0x00, ieee: false } as const;
+
+/** What the test suite runs, with fixed seeds: each form of each instruction, and each modifier wherever it can be. */
+export const SUITE: readonly SuitePart[] = [
+  part("alu", 1, "arithmetic without modifiers", {}, ["signs", "clamp", "opsel"]),
+  part("alu", 2, "negated and absolute sources", { spotlight: "signs" }),
+  part("alu", 3, "clamped results", { spotlight: "clamp" }),
+  part("alu", 4, "output modifiers", OMOD),
+  part("alu", 5, "halves that op_sel names", { spotlight: "opsel" }),
+  part("lanes", 6, "DPP8 and lane exchange", {}, ["rows"]),
+  part("lanes", 7, "DPP16 with rows and banks left out", { spotlight: "rows" }),
+  part("memory", 8, "memory accesses of some lanes only", { spotlight: "exec" }),
+  part("memory", 9, "memory accesses with offsets", { spotlight: "offset" }),
+  part("memory", 11, "images", { spotlight: "image" }),
+  part("lds", 10, "LDS", { spotlight: "exec" }),
 ];
 
-/** Runs the part of the test suite that concerns a group. */
+/** The batches of a part of the test suite. */
+export function suiteBatches({ group, round, fixed, without }: SuitePart): PlannedBatch[] {
+  return [...planRound(group, round, { groups: 4, ...fixed }, without)];
+}
+
+/** Runs a part of the test suite. */
 export function suiteRound(
-  { group, share }: (typeof SUITE)[number],
+  part: SuitePart,
   sidesOf: (settings: BatchSettings) => Sides,
 ): InstructionReport {
   const report = emptyReport();
-  const target = "gfx1013", groups = 4, round = 1;
-  const length = roundLength(group, { ...randomSettings(group, new Random(1)), target, waveSize: 64 });
-  for (let index = 0; index < Math.ceil(length * share); index++) {
-    fuzzBatch(group, round, index, { target, groups, waveSize: index % 2 === 0 ? 64 : 32 }, sidesOf, report);
-  }
+  for (const batch of suiteBatches(part)) fuzzBatch(batch, sidesOf, report);
   return report;
 }
 
-function shuffled(cards: Card[], random: Random): Card[] {
+function shuffle(cards: Card[], random: Random): void {
   for (let k = cards.length - 1; k > 0; k--) {
     const other = random.below(k + 1);
     [cards[k], cards[other]] = [cards[other], cards[k]];
   }
-  return cards;
 }
 
 /** The instruction alone in a program, if it fails there too; else in the words of the batch. */

@@ -4,6 +4,7 @@ import { VulkanExecutor } from "../../src/driver/vulkan/vulkan_executor.ts";
 import { MmapAllocator } from "../../src/guest/memory/mmap_allocator.ts";
 import type { GpuDevice } from "../../src/gpu/device.ts";
 import type { Target } from "../../src/rdna/target.ts";
+import type { RecompilerDevice } from "../../src/recompiler/request.ts";
 import type { Sides } from "./batch.ts";
 
 /** Programs after which the device's executor is made anew: it keeps all of them. */
@@ -16,8 +17,8 @@ export class SideMaker implements Disposable {
 
   constructor(private readonly device: GpuDevice, private readonly instructionLimit = 10_000_000) {}
 
-  /** Sides for one program. */
-  take(target: Target): Sides {
+  /** Sides for one program, with what the recompiler is told of the device. */
+  take(target: Target): Sides & { recompilerDevice: RecompilerDevice } {
     let entry = this.#executors.get(target);
     if (entry !== undefined && entry.uses >= PROGRAMS) {
       entry.executor.close();
@@ -28,13 +29,19 @@ export class SideMaker implements Disposable {
     this.#executors.set(target, entry);
     return {
       device: entry.executor,
+      recompilerDevice: entry.executor.recompilerDevice,
       reference: new SoftwareExecutor({ target, instructionLimit: this.instructionLimit }),
       allocator: this.#allocator,
     };
   }
 
-  [Symbol.dispose](): void {
+  /** The next sides get executors of their own. */
+  forget(): void {
     for (const { executor } of this.#executors.values()) executor.close();
     this.#executors.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.forget();
   }
 }

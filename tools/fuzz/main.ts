@@ -7,14 +7,12 @@
  * @module
  */
 import { GpuDevice } from "../../src/gpu/device.ts";
-import { TARGETS } from "../../src/rdna/target.ts";
-import { Random } from "../../tests/support/random.ts";
-import { type GroupName, GROUPS, randomSettings } from "../../tests/fuzz/deck.ts";
+import { type GroupName, GROUPS, SPOTLIGHTS } from "../../tests/fuzz/deck.ts";
 import {
   emptyReport,
   fuzzBatch,
   type InstructionReport,
-  roundLength,
+  planRound,
   SUITE,
   suiteRound,
 } from "../../tests/fuzz/instructions.ts";
@@ -72,10 +70,10 @@ function run(group: GroupName, cases: number, sides: SideMaker): InstructionRepo
   const report = emptyReport();
   let saved = 0;
   for (let round = firstRound; report.cases < cases; round++) {
-    const target = TARGETS[round % TARGETS.length];
-    const length = roundLength(group, { ...randomSettings(group, new Random(1)), target, waveSize: 64 });
-    for (let index = 0; index < length && report.cases < cases; index++) {
-      fuzzBatch(group, round, index, { target }, (set) => sides.take(set.target), report);
+    // A third of the rounds look at one modifier.
+    const spotlight = round % 3 === 0 ? SPOTLIGHTS[group][round / 3 % SPOTLIGHTS[group].length] : undefined;
+    for (const batch of planRound(group, round, spotlight === undefined ? {} : { spotlight })) {
+      fuzzBatch(batch, (set) => sides.take(set.target), report);
       for (; saved < report.failures.length; saved++) {
         const { seed, text, program } = report.failures[saved];
         Deno.mkdirSync(out, { recursive: true });
@@ -83,6 +81,7 @@ function run(group: GroupName, cases: number, sides: SideMaker): InstructionRepo
         Deno.writeTextFileSync(file, program);
         console.log(`DIFFERENCE (${file}): ${text}`);
       }
+      if (report.cases >= cases) break;
     }
     console.log(`${group}: round ${round}, ${report.cases} of ${cases} cases, ${report.failures.length} differences`);
   }

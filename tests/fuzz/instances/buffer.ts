@@ -71,7 +71,7 @@ function randomPlan(opcode: Opcode, settings: BatchSettings, random: Random): Pl
   const bytes = formatCount > 0 ? 16 : elementBytes(opcode);
   const glc = isAtomic ? random.chance(0.6) : random.chance(0.2);
   const shared = isAtomic && !glc && commutes(name) && random.chance(0.3);
-  const idxen = !shared && random.chance(0.5);
+  const idxen = !shared && random.chance(0.5), far = settings.spotlight === "offset";
   // A place within the record that the element fits in.
   const unit = isAtomic ? bytes : Math.min(bytes, 4);
   const place = random.below(Math.floor((RECORD - bytes) / unit) + 1) * unit;
@@ -81,12 +81,12 @@ function randomPlan(opcode: Opcode, settings: BatchSettings, random: Random): Pl
   return {
     isLoad,
     idxen,
-    offen: shared || (!idxen && !isLoad) || random.chance(0.5),
+    offen: shared || (!idxen && !isLoad) || far || random.chance(0.5),
     glc,
     shared,
     outside: !near && random.chance(0.25),
     immediate: isLoad ? random.pick([0, 4, 16, 64, near ? 8 : 2044, random.below(64) * unit]) : shared ? 0 : place,
-    scalarOffset: random.chance(0.4) ? 64 * random.below(4) : 0,
+    scalarOffset: far ? 64 + 64 * random.below(3) : random.chance(0.4) ? 64 * random.below(4) : 0,
     source: v(random.pick([14, 15, 16, 17, 18, 28])),
     descriptor,
     unknown: formatCount > 0 && !descriptor.swizzle && isGood(descriptor.word3) && random.chance(0.4),
@@ -161,7 +161,7 @@ export function bufferInstance(opcode: Opcode, settings: BatchSettings, random: 
   // A returning atomic gives its data register the old value: the data go there first.
   const inPlace = isAtomic && plan.glc;
   prepare.destinations();
-  if (random.chance(0.25)) prepare.exec();
+  if (settings.spotlight === "exec" || random.chance(0.25)) prepare.exec();
   const before = (code: Code, region: number) => {
     emitPlace(code, plan, region);
     prepare.emit(code);

@@ -38,7 +38,7 @@ export function ldsInstance(opcode: Opcode, settings: BatchSettings, random: Ran
   const data = dataTypes.map((type) => dataRegister(opcode, random, Math.max(1, type.dwords)));
   prepare.destinations();
   prepare.m0(0x7c);
-  if (random.chance(0.3)) prepare.exec();
+  if (settings.spotlight === "exec" || random.chance(0.3)) prepare.exec();
   const place = placeOf(opcode, random);
   const encoded = ds(opcode, {
     dst: dwords > 0 ? v(dst) : -1,
@@ -47,12 +47,14 @@ export function ldsInstance(opcode: Opcode, settings: BatchSettings, random: Ran
     data1: data[1] ?? -1,
     offset: place.offset,
   });
-  const filling = Array.from({ length: 2 * SLOT / 16 }, () => v(8 + random.below(21)));
+  const filling = Array.from({ length: place.areas * SLOT / 16 }, () => v(8 + random.below(21)));
   const before = (code: Code) => {
+    // What stays in the thread's own bytes needs no barrier; each costs a device that works without threads a lot.
+    if (place.reaches) code.sopp("s_barrier");
     if (!isLanes) fill(code, filling);
     place.emit(code);
     code.sopp("s_waitcnt", 0);
-    code.sopp("s_barrier");
+    if (place.reaches) code.sopp("s_barrier");
     prepare.emit(code);
   };
   const checks: Check[] = [];
@@ -60,20 +62,22 @@ export function ldsInstance(opcode: Opcode, settings: BatchSettings, random: Ran
   if (dwords > 0) {
     checks.push(vectorsCheck(dst, dwords, isFloat ? (opcode.memory!.bits === 64 ? float64 : float32) : exact));
   }
-  if (!isLoad && !isLanes) checks.push({ ...vectorsCheck(56, 2 * SLOT / 4), compare: memoryCompare(opcode) });
+  if (!isLoad && !isLanes) checks.push({ ...vectorsCheck(56, place.areas * SLOT / 4), compare: memoryCompare(opcode) });
+  // Whoever comes next must not write before all have read.
+  const end = new Code();
+  if (isLoad && place.reaches) end.sopp("s_barrier");
   return {
     name,
     form: place.form,
     before,
-    words: isLoad || isLanes ? [encoded] : [encoded, readBack(settings)],
+    words: [encoded, isLoad || isLanes ? end.words : readBack(settings, place)],
     checks,
     lanes: true,
   };
 }
 
-/** Writes both areas of the thread from the operands. */
+/** Writes the areas of the thread from the operands. */
 function fill(code: Code, data: readonly number[]): void {
-  code.sopp("s_barrier");
   code.vop("v_lshlrev_b32", v(ADDRESS + 1), int(4), v(0));
   data.forEach((register, k) => code.ds("ds_write_b128", { addr: v(ADDRESS + 1), data: register, offset: place16(k) }));
 }
@@ -84,12 +88,12 @@ function place16(k: number): number {
   return Math.floor(k / perArea) * FAR + k % perArea * 16;
 }
 
-/** Reads both areas back to v56 and behind. */
-function readBack({ waveSize }: BatchSettings): number[] {
+/** Reads the areas back to v56 and behind. */
+function readBack({ waveSize }: BatchSettings, { reaches, areas }: Place): number[] {
   const code = new Code();
-  code.sopp("s_barrier");
+  if (reaches) code.sopp("s_barrier");
   moveMask(code, Operand.Exec, int(-1), waveSize);
-  for (let k = 0; k < 2 * SLOT / 16; k++) {
+  for (let k = 0; k < areas * SLOT / 16; k++) {
     code.ds("ds_read_b128", { dst: v(56 + 4 * k), addr: v(ADDRESS + 1), offset: place16(k) });
   }
   return code.words;
@@ -99,6 +103,10 @@ function readBack({ waveSize }: BatchSettings): number[] {
 interface Place {
   form: string;
   offset: number;
+  /** Other threads' bytes, too. */
+  reaches: boolean;
+  /** 2 with the far area. */
+  areas: 1 | 2;
   emit(code: Code): void;
 }
 
@@ -112,6 +120,8 @@ function placeOf(opcode: Opcode, random: Random): Place {
     return {
       form: "lanes",
       offset,
+      reaches: false,
+      areas: 1,
       emit: (code) => code.vop("v_and_b32", v(ADDRESS), Operand.Literal, source, 0x1ff),
     };
   }
@@ -126,7 +136,7 @@ function placeOf(opcode: Opcode, random: Random): Place {
     const half = SLOT / 2 / bytes;
     const offsets = far ? [0, FAR / unit] : [random.below(half), half + random.below(half)];
     if (random.chance(0.5)) offsets.reverse();
-    return { form: "two", offset: offsets[0] | offsets[1] << 8, emit: own };
+    return { form: "two", offset: offsets[0] | offsets[1] << 8, reaches: false, areas: far ? 2 : 1, emit: own };
   }
   if ((traits & Trait.Load) !== 0 && !words.has("wave")) {
     // Only bytes that were filled: anything else holds what an earlier workgroup left, or is out of range (from 16384 on).
@@ -136,6 +146,8 @@ function placeOf(opcode: Opcode, random: Random): Place {
     return {
       form: outside ? "out of range" : "load",
       offset,
+      reaches: true,
+      areas: offset >= FAR ? 2 : 1,
       emit: (code) => {
         const mask = (outside ? 0xc1ff : 0x1ff) & ~(unit === 12 ? 3 : unit - 1);
         code.vop("v_and_b32", v(ADDRESS), Operand.Literal, source, mask);
@@ -147,13 +159,15 @@ function placeOf(opcode: Opcode, random: Random): Place {
     return {
       form: "shared",
       offset: 0,
+      reaches: true,
+      areas: 1,
       emit: (code) => code.vop("v_and_b32", v(ADDRESS), int(8), v(14)),
     };
   }
   const inside = random.below(Math.floor(SLOT / Math.max(bytes, 4))) * Math.max(bytes, 4);
   const place = inside + bytes > SLOT ? 0 : inside;
   const split = random.below(place + 1) & ~3;
-  return { form: "own", offset: place - split, emit: (code) => own(code, split) };
+  return { form: "own", offset: place - split, reaches: words.has("wave"), areas: 1, emit: (code) => own(code, split) };
 }
 
 /** FFT and rotation exist on gfx9 and later; quad mode has bit 15 (AMD RDNA2 ISA, DS_SWIZZLE_B32). */

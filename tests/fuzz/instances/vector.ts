@@ -5,7 +5,15 @@ import type { DataType } from "../../../src/rdna/types.ts";
 import type { Random } from "../../support/random.ts";
 import { exact, isNan16, isNan32, partOf } from "../compare.ts";
 import { dpp16, dpp8, sdwa, v, vop, vop3, vop3p } from "../encode.ts";
-import { type BatchSettings, type Check, DESTINATION, type Instance, SCALARS, type Source } from "../frame.ts";
+import {
+  type BatchSettings,
+  type Check,
+  DESTINATION,
+  type Instance,
+  SCALARS,
+  type Source,
+  type Spotlight,
+} from "../frame.ts";
 import { compareOf, isApproximate } from "./accuracy.ts";
 import { Operands, Preparation } from "./operands.ts";
 
@@ -22,6 +30,23 @@ export function vectorForms(opcode: Opcode): VectorForm[] {
   if (opcode.sdwa) forms.push("sdwa");
   if (opcode.dpp && encoding !== Encoding.Vopc) forms.push("dpp16", "dpp8");
   return forms;
+}
+
+/** What instances of an opcode in a form can be told to have. EXEC is the same in all forms, so it is one form's. */
+export function vectorSpotlights(opcode: Opcode, form: VectorForm): Spotlight[] {
+  const [type] = opcode.dst;
+  const isResult = type !== undefined && type.kind !== "mask";
+  const floatResult = isResult && type.kind === "f" && type.count === 1;
+  const list: Spotlight[] = [];
+  if (form === vectorForms(opcode)[0] && !opcode.scalarDst) list.push("exec");
+  if (form === "dpp16") list.push("rows");
+  const is64 = form === "e64";
+  if (form === "e32" || form === "dpp8") return list;
+  if (modifiableSources(opcode) !== 0) list.push("signs");
+  if (isResult && (is64 || form === "sdwa")) list.push("clamp");
+  if (floatResult && opcode.encoding !== Encoding.Vop3p && (is64 || form === "sdwa")) list.push("omod");
+  if (is64 && (opcode.words.has("opsel") || opcode.encoding === Encoding.Vop3p)) list.push("opsel");
+  return list;
 }
 
 /** What the encoders share. */
@@ -66,7 +91,9 @@ export function vectorInstance(opcode: Opcode, form: VectorForm, settings: Batch
   prepare.scc();
   if (indirect) prepare.m0(opcode.name.includes("_2_") ? 0x0007_0007 : 7);
   const reads = (opcode.traits & Trait.ReadsExec) !== 0 || opcode.name.startsWith("v_cmpx");
-  if (random.chance(reads ? 0.6 : 0.25)) prepare.exec();
+  // EXEC is the same in all forms: it is the matter of one.
+  const looks = settings.spotlight === "exec" || form === vectorForms(opcode)[0];
+  if (random.chance(looks ? 0.8 : reads ? 0.6 : 0.25)) prepare.exec();
   const words = encode(draft);
   return {
     name: opcode.name,
@@ -147,25 +174,39 @@ function encode32(d: Draft): Encoded {
   return { words: [vop(opcode, d.dst, a, b, pick.literal)], omod: 0 };
 }
 
+/** A modifier's bits: some of `mask` where the batch asks for the modifier; else by chance. */
+function modifier({ random, settings }: Draft, what: Spotlight, chance: number, mask: number): number {
+  if (mask === 0) return 0;
+  if (settings.spotlight === what) {
+    for (let tries = 0; tries < 16; tries++) {
+      const bits = random.u32() & mask;
+      if (bits !== 0) return bits;
+    }
+    return mask;
+  }
+  return random.chance(chance) ? random.u32() & mask : 0;
+}
+
 function encode64(d: Draft): Encoded {
-  const { opcode, pick, random } = d;
+  const { opcode, pick } = d;
   const src = opcode.src.map((_, n) => source(d, n));
   const type = opcode.dst[0];
   const floatResult = type?.kind === "f" && type.count === 1;
   const opSelBits = !opcode.words.has("opsel") ? 0 : opcode.words.has("lanes") ? 3 : 8 | (1 << src.length) - 1;
   // Permuted high halves of the destination are real only where it has 16 bits.
   const narrow = type !== undefined && type.bits === 16 && type.count === 1;
-  const opSel = random.chance(0.6) ? random.below(16) & opSelBits & (narrow ? 15 : 7) : 0;
-  const omod = floatResult && random.chance(0.2) ? random.below(4) : 0;
+  const opSel = modifier(d, "opsel", 0.6, opSelBits & (narrow ? 15 : 7));
+  const omod = modifier(d, "omod", 0.2, floatResult ? 3 : 0);
+  const hasResult = type !== undefined && type.kind !== "mask";
   const hasMask = opcode.dst.length > 1;
   const words = vop3(opcode, {
     dst: d.dst,
     sdst: d.sdst >= 0 && (hasMask || opcode.encoding === Encoding.Vopc) ? d.sdst : undefined,
     src,
-    neg: random.chance(0.4) ? random.below(8) & d.modifiable : 0,
-    abs: !hasMask && random.chance(0.3) ? random.below(8) & d.modifiable : 0,
+    neg: modifier(d, "signs", 0.4, d.modifiable),
+    abs: modifier(d, "signs", 0.3, hasMask ? 0 : d.modifiable),
     omod,
-    clamp: type !== undefined && type.kind !== "mask" && random.chance(floatResult ? 0.25 : 0.1),
+    clamp: modifier(d, "clamp", floatResult ? 0.5 : 0.2, hasResult ? 1 : 0) !== 0,
     opSel,
     literal: pick.literal,
   });
@@ -181,11 +222,11 @@ function encodePacked(d: Draft): Encoded {
   const words = vop3p(opcode, {
     dst: d.dst,
     src,
-    opSel: random.chance(0.5) ? random.below(8) & all : 0,
+    opSel: modifier(d, "opsel", 0.5, all),
     opSelHi: random.chance(0.5) ? random.below(8) & all | ~all & 7 : mix ? 0 : 7,
-    negLo: float && random.chance(0.4) ? random.below(8) & all : 0,
-    negHi: float && random.chance(0.4) ? random.below(8) & all : 0,
-    clamp: random.chance(0.2),
+    negLo: modifier(d, "signs", 0.4, float ? all : 0),
+    negHi: modifier(d, "signs", 0.4, float ? all : 0),
+    clamp: modifier(d, "clamp", 0.4, 1) !== 0,
     literal: pick.literal,
   });
   return { words: [words], half: opcode.name.includes("mixhi") ? 1 : 0, omod: 0 };
@@ -205,15 +246,15 @@ function encodeSdwa(d: Draft): Encoded {
     (random.chance(0.25) ? 6 : random.below(7)) | (!isFloat(n) && random.chance(0.4) ? 8 : 0)
   ) as [number, number];
   const floatResult = type.kind === "f" && type.count === 1;
-  const omod = floatResult && random.chance(0.2) ? random.below(4) : 0;
+  const omod = modifier(d, "omod", 0.2, floatResult ? 3 : 0);
   const fields = {
     select,
-    neg: random.chance(0.4) ? random.below(4) & d.modifiable : 0,
-    abs: random.chance(0.3) ? random.below(4) & d.modifiable : 0,
+    neg: modifier(d, "signs", 0.4, 3 & d.modifiable),
+    abs: modifier(d, "signs", 0.3, 3 & d.modifiable),
     // A part of an approximate number says nothing.
     dstSelect: random.chance(0.3) || isApproximate(opcode) ? 6 : random.below(7),
     dstUnused: random.below(3),
-    clamp: type.kind !== "mask" && random.chance(floatResult ? 0.2 : 0.08),
+    clamp: modifier(d, "clamp", floatResult ? 0.4 : 0.15, type.kind === "mask" ? 0 : 1) !== 0,
     omod,
     sdst: d.sdst === Operand.Vcc || d.sdst === Operand.Exec ? -1 : d.sdst,
   };
@@ -230,7 +271,7 @@ function encodeSdwa(d: Draft): Encoded {
 const TWIN = 48;
 
 function encodeDpp(d: Draft): Encoded {
-  const { opcode, pick, random, form } = d;
+  const { opcode, pick, random, form, settings } = d;
   const a = pick.vector(opcode.src[0]);
   const b = opcode.src.length > 1 && opcode.src[1].kind !== "mask" ? pick.vector(opcode.src[1]) : -1;
   const fetchInactive = random.chance(0.2);
@@ -246,12 +287,12 @@ function encodeDpp(d: Draft): Encoded {
   ]);
   const words = dpp16(opcode, d.dst, a, b, {
     control,
-    rowMask: random.chance(0.6) ? 15 : random.below(16),
-    bankMask: random.chance(0.6) ? 15 : random.below(16),
+    rowMask: settings.spotlight !== "rows" && random.chance(0.6) ? 15 : random.below(16),
+    bankMask: settings.spotlight !== "rows" && random.chance(0.6) ? 15 : random.below(16),
     boundCtrl: random.chance(0.5),
     fetchInactive,
-    neg: random.chance(0.3) ? random.below(4) & d.modifiable : 0,
-    abs: random.chance(0.2) ? random.below(4) & d.modifiable : 0,
+    neg: modifier(d, "signs", 0.3, 3 & d.modifiable),
+    abs: modifier(d, "signs", 0.2, 3 & d.modifiable),
   });
   return { words: [words], omod: 0 };
 }
@@ -263,7 +304,6 @@ function checks(d: Draft, type: DataType | undefined, encoded: Encoded): Check[]
   const number = random.chance(0.3);
   if (d.sdst === Operand.Exec) plain({ kind: "exec", number });
   else if (d.sdst >= 0) plain({ kind: "mask", register: d.sdst, number });
-  if (opcode.name === "v_div_scale_f32" || opcode.name === "v_div_scale_f64") void 0;
   if (type === undefined) return list;
   if (opcode.scalarDst) plain({ kind: "scalar", register: d.dst });
   else if (opcode.traits & Trait.Indirect || opcode.words.has("swap")) {

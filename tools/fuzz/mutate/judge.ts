@@ -1,0 +1,209 @@
+/** Runs the suite's instances with a corrupted table and says whether the suite would have failed. */
+import { RefusedError } from "../../../src/errors.ts";
+import type { RecompilerDevice } from "../../../src/recompiler/request.ts";
+import { compareOutputs, refusedInstances, runBatch, runSide } from "../../../tests/fuzz/batch.ts";
+import { cardsOf, GROUPS, randomSettings } from "../../../tests/fuzz/deck.ts";
+import { type Batch, buildBatch } from "../../../tests/fuzz/frame.ts";
+import { compareProgram } from "../../../tests/fuzz/programs/run.ts";
+import { randomProgram } from "../../../tests/fuzz/programs/generate.ts";
+import { knownRefusals, newRefusals } from "../../../tests/fuzz/refusals.ts";
+import type { SideMaker } from "../../../tests/fuzz/sides.ts";
+import { Random } from "../../../tests/support/random.ts";
+import { type Candidate, Candidates, recompileBatch } from "./candidates.ts";
+import type { Mutant } from "./mutant.ts";
+import { Packer, packs, type Trial } from "./packs.ts";
+
+/** What became of a mutant. */
+export interface Verdict {
+  /**
+   * `caught`: the suite fails. `survived`: it acted and nothing differed. `unexercised`: the deck can make it act, the suite does not. `void`: nothing that
+   * the deck makes lets it act, so that it is no mutant at all.
+   */
+  outcome: "caught" | "survived" | "unexercised" | "void";
+  /** How it was caught. */
+  how: string;
+  /** Programs that ran. */
+  programs: number;
+}
+
+/** Program seeds that stand for the program fuzzer's part of the suite, for what straight code lacks. */
+const PROGRAM_SEEDS = 24;
+/** Instances of other rounds that decide whether a mutant can act at all. */
+const DRAWS = 48;
+/** Mutants of the lift table that are open at the same time. */
+export const TOGETHER = 200;
+
+/** Judges mutants one after the other. */
+export class Judge {
+  readonly #candidates: Candidates;
+  readonly #refusals = knownRefusals();
+  readonly #device: RecompilerDevice;
+  #nonce = 0;
+
+  /** @param tick called now and then */
+  constructor(private readonly sides: SideMaker, private readonly tick: () => void) {
+    this.#device = sides.take("gfx1013").recompilerDevice;
+    this.#candidates = new Candidates(this.#device);
+  }
+
+  /** Judges mutants and tells of each verdict: those of the lift table together where they can be, then the others one by one. */
+  judgeAll(mutants: readonly Mutant[], tell: (mutant: Mutant, verdict: Verdict) => void): void {
+    const together = mutants.filter(({ table, entry }) => table === "lift" && packs(entry));
+    for (let at = 0; at < together.length; at += TOGETHER) this.#judgeLift(together.slice(at, at + TOGETHER), tell);
+    for (const mutant of mutants) if (!together.includes(mutant)) tell(mutant, this.judge(mutant));
+  }
+
+  #judgeLift(mutants: readonly Mutant[], tell: (mutant: Mutant, verdict: Verdict) => void): void {
+    const packer = new Packer(this.sides, this.#refusals, this.tick);
+    let open = mutants.map((mutant): Trial => ({
+      mutant,
+      places: this.#candidates.ofOpcode(mutant.entry).flatMap(({ plan, instances }) =>
+        instances.map((instance) => ({ plan, instance }))
+      ),
+      caught: undefined,
+      acted: false,
+      tries: 0,
+    }));
+    while (open.length > 0) {
+      packer.round(open, ({ settings }) => settings.ldsBytes > 0 ? 4 : 40);
+      open = open.filter(({ mutant, places, caught, acted, tries }) => {
+        if (caught === undefined && places.length > 0) return true;
+        const outcome = caught !== undefined
+          ? "caught"
+          : acted
+          ? "survived"
+          : this.#canAct(mutant)
+          ? "unexercised"
+          : "void";
+        tell(mutant, { outcome, how: caught ?? "", programs: tries });
+        return false;
+      });
+    }
+  }
+
+  /** Judges one mutant. */
+  judge(mutant: Mutant): Verdict {
+    const { table, entry } = mutant;
+    const candidates = table === "lift" ? this.#candidates.ofOpcode(entry) : this.#candidates.ofOperation(entry);
+    let programs = 0, acted = false;
+    for (const candidate of candidates) {
+      const prepared = this.#prepare(candidate);
+      if (prepared === null) continue;
+      programs++;
+      this.tick();
+      const result = this.#run(mutant, candidate, prepared);
+      acted ||= result.acted;
+      if (result.how !== undefined) return { outcome: "caught", how: result.how, programs };
+    }
+    if (table === "emit") {
+      for (let seed = 1; seed <= PROGRAM_SEEDS; seed++) {
+        programs++;
+        this.tick();
+        const result = this.#runProgram(mutant, seed);
+        acted ||= result.acted;
+        if (result.how !== undefined) return { outcome: "caught", how: result.how, programs };
+      }
+    }
+    if (acted) return { outcome: "survived", how: "", programs };
+    return { outcome: table === "lift" && this.#canAct(mutant) ? "unexercised" : "void", how: "", programs };
+  }
+
+  /** Runs the instances without corruption: what is refused goes, and all the rest must be equal. */
+  #prepare(candidate: Candidate): NonNullable<Candidate["prepared"]> | null {
+    if (candidate.prepared !== undefined) return candidate.prepared;
+    const { instances, settings, seed } = candidate;
+    const plain = { ...settings, nonce: 0 };
+    const sides = this.sides.take(settings.target);
+    const { ran, differences } = runBatch(instances, plain, seed, sides);
+    if (differences.length > 0) throw new Error(`seed ${seed}: ${instances[0].name} differs without any corruption`);
+    if (ran.length === 0) return candidate.prepared = null;
+    const batch = buildBatch(ran, plain, new Random(seed));
+    const expected = runSide(batch, sides.reference, sides.allocator);
+    if (!(expected instanceof Uint32Array)) throw expected;
+    return candidate.prepared = { instances: [...ran], expected };
+  }
+
+  #run(
+    mutant: Mutant,
+    { settings, seed }: Candidate,
+    { instances, expected }: NonNullable<Candidate["prepared"]>,
+  ): { acted: boolean; how?: string } {
+    this.#nonce = this.#nonce % 0xffff + 1;
+    const batch = buildBatch(instances, { ...settings, nonce: this.#nonce }, new Random(seed));
+    let acted = false;
+    const mend = mutant.install({ covers: (pc) => inRanges(batch, pc), acted: () => acted = true });
+    try {
+      const sides = this.sides.take(settings.target);
+      const actual = runSide(batch, sides.device, sides.allocator);
+      if (actual instanceof RefusedError) return { acted, how: this.#refusal(batch, actual) };
+      const differences = compareOutputs(batch, actual, expected);
+      return { acted, how: differences.length > 0 ? "results differ" : undefined };
+    } catch (error) {
+      // The executor may not be what it was.
+      this.sides.forget();
+      return { acted, how: `error: ${String(error).split("\n")[0]}` };
+    } finally {
+      mend();
+    }
+  }
+
+  /** A refusal that the table of refusals lacks fails the suite. */
+  #refusal(batch: Batch, error: RefusedError): string | undefined {
+    const refused = [...refusedInstances(batch, error)].map(([{ name, form }, why]) => ({
+      by: "recompiler" as const,
+      name,
+      form,
+      why,
+    }));
+    if (refused.length > 0 && newRefusals(refused, this.#refusals).length === 0) return undefined;
+    return `refused: ${error.summary}`;
+  }
+
+  #runProgram(mutant: Mutant, seed: number): { acted: boolean; how?: string } {
+    let acted = false;
+    const mend = mutant.install({ covers: () => true, acted: () => acted = true });
+    try {
+      this.sides.forget();
+      const tree = randomProgram(new Random(seed));
+      const outcome = compareProgram(tree, this.sides.take(tree.settings.target));
+      return { acted, how: outcome.kind === "differs" || outcome.kind === "error" ? outcome.text : undefined };
+    } catch (error) {
+      return { acted, how: `error: ${String(error).split("\n")[0]}` };
+    } finally {
+      mend();
+      this.sides.forget();
+    }
+  }
+
+  /** Whether instances of other rounds make the mutant act. */
+  #canAct(mutant: Mutant): boolean {
+    const random = new Random(12345);
+    let acted = false;
+    for (let k = 0; k < DRAWS && !acted; k++) {
+      const group = random.pick(GROUPS), settings = randomSettings(group, random);
+      const cards = GROUPS.flatMap((name) => cardsOf(name, settings)).filter(({ opcode }) =>
+        opcode.name === mutant.entry
+      );
+      if (cards.length === 0) continue;
+      const instances = [random.pick(cards).make(settings, random)];
+      let batch: Batch;
+      const mend = mutant.install({ covers: (pc) => inRanges(batch, pc), acted: () => acted = true });
+      try {
+        recompileBatch(
+          { instances, settings: { ...settings, ldsBytes: 16384 }, seed: k },
+          this.#device,
+          (next) => batch = next,
+        );
+      } catch {
+        // The corruption broke the recompiler, so it acted.
+      } finally {
+        mend();
+      }
+    }
+    return acted;
+  }
+}
+
+function inRanges({ ranges }: Batch, pc: number): boolean {
+  return ranges.some(({ start, end }) => pc >= start && pc < end);
+}
