@@ -36,8 +36,10 @@ export type CompareRow =
   }
   | {
     readonly module: string;
-    readonly outcome: "differs" | "refused" | "failed" | "idle" | "out-of-range" | "race" | "no-oracle";
+    readonly outcome: "differs" | "refused" | "failed" | "idle" | "out-of-range" | "race" | "loop-limit" | "no-oracle";
     readonly reason: string;
+    /** The device is still busy with it: nothing else can be run in this process. */
+    readonly stuck?: boolean;
     readonly oracle?: Oracle;
     readonly inexact?: readonly string[];
     readonly profile?: number;
@@ -96,7 +98,7 @@ export function compareModule(module: string, options: CompareOptions): CompareR
         ? originalResults(gpu, spirv.words, reflected, request)
         : guestResults(new SoftwareDevice(), request);
     } catch (error) {
-      return { ...place, outcome: "no-oracle", reason: `${oracle}: ${textOf(error)}` };
+      return { ...place, outcome: "no-oracle", reason: `${oracle}: ${textOf(error)}`, ...stuckIf(error) };
     }
     const wordsWritten = changedWords(before, expected);
     if (wordsWritten === 0) {
@@ -112,8 +114,12 @@ export function compareModule(module: string, options: CompareOptions): CompareR
         unfit = { ...place, outcome: "out-of-range", reason: textOf(error) };
         continue;
       }
+      if (error instanceof AnyAgcError && error.code === "driver.loop-limit") {
+        unfit = { ...place, outcome: "loop-limit", reason: textOf(error) };
+        continue;
+      }
       const refused = error instanceof AnyAgcError && error.name === "RefusedError";
-      return { ...place, outcome: refused ? "refused" : "failed", reason: textOf(error) };
+      return { ...place, outcome: refused ? "refused" : "failed", reason: textOf(error), ...stuckIf(error) };
     }
     const allowed = oracle === "original" && usage.inexact.length > 0 ? INEXACT_ULP : 0;
     let ulp = 0, difference: string | undefined;
@@ -210,7 +216,20 @@ function changedWords(before: Results, after: Results): number {
   return count;
 }
 
-function textOf(error: unknown): string {
+/** What went wrong first: cleaning up behind a busy device fails as well. */
+function firstError(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstError(error.suppressed) : error;
+}
+
+function stuckIf(error: unknown): { stuck?: true } {
+  const first = firstError(error);
+  return first instanceof AnyAgcError && (first.code === "driver.timeout" || first.code === "gpu.timeout")
+    ? { stuck: true }
+    : {};
+}
+
+function textOf(wrapped: unknown): string {
+  const error = firstError(wrapped);
   return error instanceof AnyAgcError
     ? `${error.code}: ${error.message}`
     : error instanceof Error

@@ -39,7 +39,11 @@ export class Runner implements AsyncDisposable {
         await this.#stop("SIGKILL");
         return { module, outcome: "failed", reason: `it took longer than ${this.#options.timeout} ms` };
       }
-      if (line !== undefined) return (JSON.parse(line) as CompareRow | null) ?? undefined;
+      if (line !== undefined) {
+        const row = (JSON.parse(line) as CompareRow | null) ?? undefined;
+        if (row !== undefined && "stuck" in row) await this.#stop("SIGKILL");
+        return row;
+      }
     } catch (error) {
       if (!(error instanceof TypeError || error instanceof Deno.errors.BrokenPipe)) throw error;
     } finally {

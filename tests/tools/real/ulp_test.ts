@@ -1,0 +1,18 @@
+import { assertEquals } from "@std/assert";
+import { largestUlp, wordUlp } from "../../../tools/real/ulp.ts";
+
+Deno.test("the distance of two words is that of f32 or of two f16, whichever is closer", () => {
+  assertEquals(wordUlp(0x3f800000, 0x3f800000), 0);
+  assertEquals(wordUlp(0x3f800000, 0x3f800002), 2);
+  assertEquals(wordUlp(0x3f7fffff, 0x3f800001), 2);
+  assertEquals(wordUlp(0x00000000, 0x80000000), 1); // zeros of both signs are different bits
+  assertEquals(wordUlp(0x3c003c00, 0x3c013bff), 1); // f16 1.0 and its neighbours
+  assertEquals(wordUlp(0x7fc00000, 0x7fc00001), 1); // NaN of different bits
+  assertEquals(wordUlp(0x7fc00000, 0x3f800000), Infinity);
+});
+
+Deno.test("the largest distance comes with the word's number", () => {
+  const words = Uint32Array.of(1, 0x3f800000, 0x40000000, 5);
+  assertEquals(largestUlp(words, words), { difference: 0, at: -1 });
+  assertEquals(largestUlp(words, Uint32Array.of(1, 0x3f800001, 0x40000003, 5)), { difference: 3, at: 2 });
+});
