@@ -100,6 +100,7 @@ export class KeyedTable implements Recoverable {
       const begun = this.#core.pinFound(found, key);
       if (begun !== undefined) return begun;
     }
+    step("table.not-found");
     return this.#core.beginLocked(key);
   }
 

@@ -33,10 +33,22 @@ Deno.test("the first to begin a key creates it, all others find it being created
   assertEquals([theirs.state, theirs.reference], ["building", mine.reference]);
   assertThrows(() => b.publish(theirs.reference, 1n), SyncError, "does not create it");
   a.publish(mine.reference, 0x8000_0000_0000_0001n);
-  assertEquals(b.wait(theirs.reference), { state: "ready", value: 0x8000_0000_0000_0001n });
+  assertEquals(b.wait(theirs.reference, 5000), { state: "ready", value: 0x8000_0000_0000_0001n });
   const later = b.begin(key(1));
   assertEquals([later.state, later.value], ["ready", 0x8000_0000_0000_0001n]);
   assertThrows(() => a.publish(mine.reference, 2n), SyncError, "does not create it");
+});
+
+Deno.test("two that look for a key at once, and both find nothing, do not both create it", () => {
+  const { tables: [a, b] } = setUp(2);
+  let theirs: ReturnType<typeof b.begin> | undefined;
+  setStepHook((point) => {
+    if (point !== "table.not-found") return;
+    setStepHook(undefined);
+    theirs = b.begin(key(1));
+  });
+  const mine = a.begin(key(1));
+  assertEquals([theirs?.state, mine.state, mine.reference], ["create", "building", theirs?.reference]);
 });
 
 Deno.test("keys are compared whole", () => {
@@ -59,7 +71,7 @@ Deno.test("a failed creation gives its error to who waits, is taken out, and the
   const again = b.begin(key(1));
   assertEquals(again.state, "create");
   assert(again.reference !== mine.reference);
-  const ended = b.wait(theirs.reference);
+  const ended = b.wait(theirs.reference, 5000);
   assert(ended.state === "failed");
   assertEquals(encodeError(ended.error), encodeError(original));
   b.publish(again.reference, 5n);
@@ -84,7 +96,7 @@ Deno.test("the error is published before the table is changed: a creator that di
   assertThrows(() => b.fail(mine.reference, original), Death);
   setStepHook(undefined);
   members.kill(members.isolates[1]);
-  const ended = a.wait(theirs.reference);
+  const ended = a.wait(theirs.reference, 5000);
   assert(ended.state === "failed");
   assertEquals(encodeError(ended.error), encodeError(original));
   members.registry.sweep();
@@ -156,7 +168,7 @@ Deno.test("a dead creator's waiters begin anew, and one of them creates", () => 
   b.begin(key(1));
   const theirs = a.begin(key(1));
   members.kill(members.isolates[1]);
-  assertEquals(a.wait(theirs.reference).state, "abandoned");
+  assertEquals(a.wait(theirs.reference, 5000).state, "abandoned");
   a.unpin(theirs.pin);
   const got = a.getOrCreate(key(1), () => 8n);
   assertEquals([got.created, a.stats().abandoned, a.stats().ending], [true, 1, 0]);
@@ -212,7 +224,7 @@ Deno.test("a creation that is put off is announced again: its waiters begin anew
   const theirs = b.begin(key(1));
   a.postpone(mine.reference, 77);
   assertThrows(() => a.publish(mine.reference, 1n), SyncError, "does not create it");
-  assertEquals([b.wait(theirs.reference).state, b.peek(key(1)), a.announce(key(1))], [
+  assertEquals([b.wait(theirs.reference, 5000).state, b.peek(key(1)), a.announce(key(1))], [
     "abandoned",
     "pending",
     undefined,
@@ -233,10 +245,11 @@ Deno.test("a snapshot has every ready row whole, takes no lock, and a creation g
   setStepHook((point) => {
     if (point !== "table.snapshot") return;
     setStepHook(undefined);
+    const before = a.lockStats().acquired;
     // In the middle of the snapshot another isolate begins and ends creations, and takes one out.
     b.unpin(b.getOrCreate(key(60), () => 1n).pin);
     a.publish(building.reference, 2n);
-    during = a.lockStats().acquired - locks;
+    during = a.lockStats().acquired - before;
   });
   const rows = b.snapshot();
   assertEquals(a.lockStats().acquired - locks, during, "the snapshot itself took no lock");

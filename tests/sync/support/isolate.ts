@@ -34,11 +34,18 @@ export function startIsolate(structures: Structures, action: string, ...paramete
     flags: structures.flags,
   };
   const result = new Promise<unknown>((resolve) => {
-    worker.onmessage = (event) => resolve(event.data);
+    const timer = setTimeout(() => resolve({ uncaught: `${action} does not end` }), 120_000);
+    const end = (value: unknown) => {
+      clearTimeout(timer);
+      resolve(value);
+    };
+    worker.onmessage = (event) => end(event.data);
     worker.onerror = (event) => {
       event.preventDefault();
-      resolve({ uncaught: event.message });
+      end({ uncaught: event.message });
     };
+    // One that is to die may do so without a word; the timer must not keep the test for it.
+    Deno.unrefTimer(timer);
   });
   worker.postMessage({ handles, action, parameters });
   return { worker, result };
