@@ -4,6 +4,7 @@
  * @module
  */
 import { AnyAgcError, ExitCode, UsageError, withPlace } from "../errors.ts";
+import type { Artifact } from "../recompiler/request.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { writeOutput } from "./files.ts";
 import { didYouMean } from "./nearest.ts";
@@ -52,7 +53,7 @@ async function run(context: CommandContext) {
       if (name === pass) dump = text();
     }));
   const milliseconds = performance.now() - start;
-  const { spirv, ...facts } = artifact;
+  const { spirv } = artifact, facts = factsOf(artifact);
   const data: { schema: string } & Record<string, unknown> = {
     schema: "anyagc.recompile/1",
     file,
@@ -86,6 +87,16 @@ async function run(context: CommandContext) {
     out.line(assembly.trimEnd());
   }
   return { exitCode: ExitCode.Done, data };
+}
+
+/** What `--json` tells of an artifact: the documented keys, whatever else the recompiler knows. */
+function factsOf(artifact: Artifact) {
+  const { instructionCount, codeWords, waveSize, workgroupSize, laneMode, laneModeReason } = artifact;
+  const { subgroupSize, sharedBytes, insertedBarriers } = artifact;
+  return {
+    ...{ instructionCount, codeWords, waveSize, workgroupSize, laneMode, laneModeReason },
+    ...{ subgroupSize, sharedBytes, insertedBarriers },
+  };
 }
 
 /** Does something; its errors get the place in the file that the program's code has. */

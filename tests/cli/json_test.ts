@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { anyagc, projectFile, vulkanTest } from "./support.ts";
 
 const PROGRAM = projectFile("shaders/julia/program.json");
@@ -34,6 +35,8 @@ function documented(
 documented("anyagc.version/1", "--version", ["name", "version", "kind", "deno", "target"], Deno.test, "--version");
 documented("anyagc.error/1", "a wrong command line", ["error"], Deno.test, "rnu");
 documented("anyagc.disasm/1", "disasm", ["file", "kind", "submissions", "shaders"], Deno.test, "disasm", PROGRAM);
+documented("anyagc.bench/1", "bench", ["quick", "tables"], Deno.test, "bench", "recompile", "--quick");
+documented("anyagc.completions/1", "completions", ["shell", "script"], Deno.test, "completions", "zsh");
 documented("anyagc.doctor/1", "doctor", ["ok", "version", "checks", "devices"], vulkanTest, "doctor");
 documented(
   "anyagc.run/1",
@@ -101,4 +104,8 @@ Deno.test("an error's place is data", async () => {
   const { error } = JSON.parse(text);
   assertEquals(error.place.file, projectFile("LICENSE"));
   assertEquals(typeof error.code, "string");
+});
+
+Deno.test("every command's schema has a section in docs/cli-json.md", () => {
+  for (const { name } of COMMANDS) section(`anyagc.${name}/1`);
 });
