@@ -101,8 +101,8 @@ function cards(opcode: Opcode, group: GroupName, settings: BatchSettings): Card[
   }
 }
 
-/** FLOAT_MODE: rounding to nearest even everywhere; denormals kept or flushed, for f32 and for f16 and f64. */
-const FLOAT_MODES = [0x00, 0xc0, 0xf0, 0x30];
+/** FLOAT_MODE: rounding to nearest even everywhere; denormals kept or flushed, for f32 and for f16 and f64; now and then sources or results alone. */
+const FLOAT_MODES = [0x00, 0xc0, 0xf0, 0x30, 0x00, 0xc0, 0xf0, 0x30, 0x10, 0x20, 0x40, 0x80, 0x90, 0x60];
 
 /** Random settings of a batch of a group. */
 export function randomSettings(group: GroupName, random: Random): BatchSettings {

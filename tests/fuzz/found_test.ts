@@ -273,3 +273,21 @@ check("comparisons of f64 constants compare all 64 bits", [
     expected: [1],
   },
 ]);
+
+check(
+  "coordinates of a cube map are results: MODE may flush their denormals alone (AMD RDNA2 ISA, section 3.5, FP_DENORM)",
+  [
+    {
+      words: vop3(opcodeOf("v_cubesc_f32"), { dst: v(32), src: [v(8), v(9), v(10)] }),
+      inputs: [[1, 0x3f800000, 0]],
+      expected: [0],
+      floatMode: 0x10,
+    },
+    {
+      words: vop3(opcodeOf("v_cubetc_f32"), { dst: v(32), src: [v(8), v(9), v(10)] }),
+      inputs: [[0x3f800000, 0x007fffff, 0]],
+      expected: [0x80000000],
+      floatMode: 0x90,
+    },
+  ],
+);

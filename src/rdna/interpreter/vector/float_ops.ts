@@ -3,7 +3,7 @@ import { add16, ceil16, floor16, fma16, fract16, frexpExponent16, frexpMantissa1
 import { max16, max3x16, med3x16, min16, min3x16, mul16, rndne16, sub16, trunc16 } from "../float/f16.ts";
 import { add32, ceil32, floor32, fma32, fmaLegacy32, fract32, frexpExponent32, frexpMantissa32 } from "../float/f32.ts";
 import { ldexp32, mad32, madLegacy32, max32, max3x32, med3x32, min32, min3x32 } from "../float/f32.ts";
-import { input32, mul32, mulLegacy32, mullit32, rndne32, sub32, trunc32 } from "../float/f32.ts";
+import { input32, mul32, mulLegacy32, mullit32, output32, rndne32, sub32, trunc32 } from "../float/f32.ts";
 import { add64, ceil64, floor64, fma64, fract64, frexpExponent64, frexpMantissa64, ldexp64 } from "../float/f64.ts";
 import { max64, min64, mul64, rndne64, trunc64 } from "../float/f64.ts";
 import { divFixup16, divFixup32, divFixup64, trigPreop64 } from "../float/division.ts";
@@ -154,5 +154,5 @@ function cube(m: FloatMode, x: number, y: number, z: number, part: number): numb
     major = x;
   }
   if (part === 3) return add32(m, major, major);
-  return part === 0 ? face : part === 1 ? s : t;
+  return part === 0 ? face : output32(m, part === 1 ? s : t);
 }
