@@ -36,7 +36,7 @@ const ADDRESS = VECTORS + 4,
   LDS_ADDRESS = ADDRESS + 3,
   SCALAR_ADDRESS = ADDRESS + 4;
 /** s96..s103: the frame's. */
-const STATE = 96, VCC = 98, EXEC = 100, M0 = 102, SCC = 103;
+const STATE = 96, VCC = 98, EXEC = 100, SCC = 103;
 /** Byte offsets in the state. */
 const SPECIAL_AT = 0x80,
   LDS_AT = 0x400,
