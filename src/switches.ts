@@ -44,6 +44,14 @@ export const SWITCHES = [
     where: "ffi/spirv_tools.ts",
   },
   {
+    name: "ANYAGC_WAVE_MODE",
+    meaning:
+      "native or spanned: how programs that observe the wave exchange between lanes: by subgroup operations, or through workgroup memory. Programs that " +
+      "cannot be made so are refused.",
+    default: "what suits program and device: `anyagc recompile` says which and why",
+    where: "src/gpu/recompiler_device.ts",
+  },
+  {
     name: "ANYPS5_GPU",
     meaning:
       "Device to use: a part of its name (any case), `cpu` for a Vulkan device on the CPU, or `software` for the " +
@@ -56,6 +64,12 @@ export const SWITCHES = [
     meaning: "1: tests that need a Vulkan device fail instead of being ignored when there is none.",
     default: "0",
     where: "tests/support/vulkan.ts",
+  },
+  {
+    name: "APS5_SPANNED_WAVE",
+    meaning: "1: the same as ANYAGC_WAVE_MODE=spanned; that one wins.",
+    default: "0",
+    where: "src/gpu/recompiler_device.ts",
   },
 ] as const satisfies readonly Switch[];
 

@@ -1,4 +1,6 @@
 import type { RecompilerDevice } from "../recompiler/request.ts";
+import { UsageError } from "../errors.ts";
+import { switchFlag, switchValue } from "../switches.ts";
 import type { DeviceCapabilities } from "./capabilities.ts";
 import type { FloatBehaviour } from "./probe/float_probe.ts";
 
@@ -11,6 +13,8 @@ export function recompilerDevice(
   const { floatControls: { f16, f32, f64 }, features } = capabilities;
   return {
     subgroupSize: capabilities.subgroup.size,
+    requiredSubgroup: requiredSubgroup(capabilities),
+    laneMode: laneModeOf(switchFlag("APS5_SPANNED_WAVE"), switchValue("ANYAGC_WAVE_MODE")),
     sharedMemoryBytes: capabilities.limits.computeSharedMemory,
     denormFlush32: f32.denormFlushToZero,
     denormPreserve32: f32.denormPreserve,
@@ -32,4 +36,19 @@ export function recompilerDevice(
     sharedInt64Atomics: features.includes("shaderSharedInt64Atomics"),
     endsLoops,
   };
+}
+
+function requiredSubgroup({ subgroup }: DeviceCapabilities): RecompilerDevice["requiredSubgroup"] {
+  const { canRequireSize, canRequireFull, operations: { ballot, shuffle }, minimumSize, maximumSize } = subgroup;
+  if (!canRequireSize || !canRequireFull || !ballot || !shuffle) return undefined;
+  return { minimum: minimumSize, maximum: maximumSize, perWorkgroup: subgroup.maximumPerWorkgroup };
+}
+
+/** What the switches ask for. @throws UsageError for a mode that there is not */
+export function laneModeOf(spanned: boolean, mode: string | undefined): RecompilerDevice["laneMode"] {
+  if (mode === undefined) return spanned ? "spanned" : undefined;
+  if (mode !== "native" && mode !== "spanned") {
+    throw new UsageError("gpu.wave-mode", `ANYAGC_WAVE_MODE is native or spanned, not "${mode}"`);
+  }
+  return mode;
 }

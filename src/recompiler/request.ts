@@ -44,6 +44,13 @@ export interface RecompilerDevice {
   bufferInt64Atomics: boolean;
   /** Int64 atomics on workgroup memory. */
   sharedInt64Atomics: boolean;
+  /**
+   * Subgroups of compute pipelines whose size can be required, all of them full, and whose lanes can vote and read each other; absent where there are none.
+   * Lanes at least and at most, subgroups of a workgroup at most.
+   */
+  requiredSubgroup?: { minimum: number; maximum: number; perWorkgroup: number };
+  /** Lane mode for programs that observe the wave, where the user has chosen one. */
+  laneMode?: "native" | "spanned";
   /** The device ends loops after some ten thousand rounds without saying so (probed; absent: it does not). */
   endsLoops?: boolean;
 }
@@ -117,8 +124,10 @@ export function lacksLanes(request: RecompileRequest): boolean {
 export interface Artifact {
   /** SPIR-V 1.5 for Vulkan 1.2+, entry point "main". */
   spirv: Uint32Array;
-  /** How guest lanes map to invocations. Only `laneless` and `spanned` exist so far. */
-  laneMode: "laneless" | "spanned";
+  /** How guest lanes map to invocations: see `chooseLaneMode`. */
+  laneMode: "laneless" | "native" | "spanned";
+  /** Lanes of a subgroup that the pipeline must require, all subgroups full; undefined where it does not matter. */
+  subgroupSize?: number;
   /** Why that mode. */
   laneModeReason: string;
   /** LocalSize of the module: the workgroup's, or a row of whole waves where lanes look at each other and the last wave has lanes without threads. */
@@ -134,6 +143,8 @@ export interface Artifact {
   resources?: Resources;
   /** The program writes guest memory at addresses that only it knows. */
   writesElsewhere: boolean;
+  /** The program uses GDS: see `GDS_ADDRESS`. */
+  usesGds?: boolean;
   /** Barriers that were added to keep the wave's lockstep on LDS. */
   insertedBarriers: number;
 }

@@ -21,7 +21,9 @@ Deno.test("random programs do on hosts of 8, 16, 32 and 64 lanes what they do in
     const tree = randomProgram(new Random(seed));
     const { target, waveSize } = tree.settings;
     for (const width of WIDTHS) {
-      const device = new EvaluatedExecutor({ target, subgroupSize: width, seed });
+      // Every second program is spanned even where it could be native.
+      const laneMode = seed % 2 === 0 ? "spanned" : undefined;
+      const device = new EvaluatedExecutor({ target, subgroupSize: width, seed, device: { laneMode } });
       const reference = new SoftwareExecutor({ target, instructionLimit: INSTRUCTIONS });
       const outcome = compareProgram(tree, { device, reference, allocator: new ArrayAllocator() });
       const [artifact] = device.artifacts;
@@ -37,8 +39,10 @@ Deno.test("random programs do on hosts of 8, 16, 32 and 64 lanes what they do in
   assertEquals(wrong, []);
   for (const wave of [32, 64]) {
     for (const width of WIDTHS) {
-      const cell = `spanned, wave${wave}, ${width} lanes`;
-      assert((cells.get(cell) ?? 0) > 0, `no program ran as ${cell}`);
+      for (const mode of wave === width ? ["native", "spanned"] : ["spanned"]) {
+        const cell = `${mode}, wave${wave}, ${width} lanes`;
+        assert((cells.get(cell) ?? 0) > 0, `no program ran as ${cell}`);
+      }
     }
   }
 });

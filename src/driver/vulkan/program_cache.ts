@@ -186,10 +186,15 @@ export class ProgramCache {
     dispatch: ComputeDispatch,
   ): LoadedProgram {
     this.#checkLimits(artifact, dispatch);
-    const { spirv, laneMode, laneModeReason, workgroupSize, instructionCount, recompileMs } = artifact;
+    const { spirv, subgroupSize, laneMode, laneModeReason, workgroupSize, instructionCount, recompileMs } = artifact;
     const { address } = dispatch.program;
     const start = performance.now();
-    const pipeline = createComputePipeline(this.#device, { spirv, layout: this.#layout });
+    const pipeline = createComputePipeline(this.#device, {
+      spirv,
+      layout: this.#layout,
+      requiredSubgroupSize: subgroupSize,
+      fullSubgroups: subgroupSize !== undefined,
+    });
     const loaded: LoadedProgram = {
       address,
       source,

@@ -115,6 +115,8 @@ const INSTRUCTIONS = {
   Label: [248, "r"],
   Branch: [249, "i"],
   BranchConditional: [250, "iii"],
+  GroupNonUniformBallot: [339, "trii"],
+  GroupNonUniformShuffle: [345, "triii"],
   Return: [253, ""],
   ReturnValue: [254, "i"],
   Unreachable: [255, ""],
@@ -173,6 +175,9 @@ export const Capability = {
   Int64Atomics: 12,
   StorageBuffer16BitAccess: 4433,
   StorageBuffer8BitAccess: 4448,
+  GroupNonUniform: 61,
+  GroupNonUniformBallot: 64,
+  GroupNonUniformShuffle: 65,
   DenormPreserve: 4464,
   DenormFlushToZero: 4465,
   SignedZeroInfNanPreserve: 4466,
@@ -202,10 +207,12 @@ export const BuiltIn = {
   LocalInvocationId: 27,
   GlobalInvocationId: 28,
   LocalInvocationIndex: 29,
+  SubgroupId: 40,
+  SubgroupLocalInvocationId: 41,
 } as const;
 
 /** Scopes. */
-export const Scope = { Device: 1, Workgroup: 2 } as const;
+export const Scope = { Device: 1, Workgroup: 2, Subgroup: 3 } as const;
 
 /** Memory semantics bits. */
 export const Semantics = { None: 0, AcquireRelease: 0x8, UniformMemory: 0x40, WorkgroupMemory: 0x100 } as const;

@@ -9,6 +9,8 @@ import { checkConvergence, Convergence } from "./convergence.ts";
 import { Emitter, type Handler, type HandlerTable } from "./emitter.ts";
 import { isExchange, planExchanges } from "./exchange_plan.ts";
 import { DOUBLE } from "./double.ts";
+import { chooseLaneMode } from "./lane_mode.ts";
+import { NativeExchange } from "./native_wave.ts";
 import { declareFloatModes, FLOAT } from "./float.ts";
 import { gatherFacts } from "./facts.ts";
 import { HALF } from "./half.ts";
@@ -80,12 +82,16 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
     (first, at, op) => at >= 0 && isExchange(op) && (first < 0 || at < first) ? at : first,
     -1,
   );
-  const wholeWaves = firstExchange >= 0 && lacksLanes(request) && asksForThread(ir);
+  const lacking = firstExchange >= 0 && lacksLanes(request) && asksForThread(ir);
+  const choice = options.laneMode === undefined
+    ? chooseLaneMode(ir, request, firstExchange, lacking)
+    : { mode: options.laneMode, reason: "asked for" };
+  const native = choice.mode === "native", wholeWaves = lacking || native;
   const facts = gatherFacts(ir, request.waveSize, request.workgroupSize, wholeWaves);
   const e = new Emitter(ir, request, usage, facts, options.plan);
   e.wholeWaves = wholeWaves;
-  const laneMode = options.laneMode ?? (firstExchange < 0 ? "laneless" : "spanned");
-  if (firstExchange >= 0 && laneMode === "laneless") {
+  e.native = native;
+  if (firstExchange >= 0 && choice.mode === "laneless") {
     throw e.refuse(firstExchange, "lane-exchange", "the program observes the wave, which a laneless module cannot");
   }
   declareFloatModes(e);
@@ -113,8 +119,9 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   }
   return {
     spirv,
-    laneMode,
-    laneModeReason: reason(e, laneMode, firstExchange),
+    laneMode: choice.mode,
+    laneModeReason: choice.reason,
+    ...(native ? { subgroupSize: request.waveSize } : {}),
     workgroupSize: localSize,
     waveSize: request.waveSize,
     resources: e.resolved?.resources(),
@@ -198,7 +205,7 @@ function prepareExchange(e: Emitter, exchanges: boolean): void {
   }
   e.convergence = new Convergence();
   e.conditions = plan.condition;
-  if (exchanges) e.exchange = new LaneExchange(e, plan);
+  if (exchanges) e.exchange = e.native ? new NativeExchange(e, plan) : new LaneExchange(e, plan);
 }
 
 /** Looks at every barrier that was written. What is found is a mistake of a pass or of the emitter, and not of the guest. */
@@ -225,18 +232,6 @@ function checkShared(e: Emitter, bytes: number, firstExchange: number): void {
     "lds-size",
     `LDS and exchange slots take ${bytes} bytes; this device has ${sharedMemoryBytes}`,
   );
-}
-
-function reason(e: Emitter, laneMode: Artifact["laneMode"], firstExchange: number): string {
-  if (firstExchange < 0) {
-    return laneMode === "laneless"
-      ? "the program does not observe the wave"
-      : "asked for; the program does not observe the wave";
-  }
-  const { ir } = e;
-  return `the program observes the wave: ${OPS[ir.op[firstExchange]].name} at pc 0x${
-    ir.pc[firstExchange].toString(16)
-  }`;
 }
 
 /** Whether there is a store or an atomic operation of no resolved buffer. */

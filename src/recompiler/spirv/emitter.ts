@@ -50,6 +50,8 @@ export class Emitter {
   readonly inputs = new Inputs(this);
   /** Lane exchange; undefined in laneless modules. */
   exchange: LaneExchange | undefined;
+  /** A host subgroup is a guest wave. */
+  native = false;
   /** What is known of conditions and barriers; undefined in modules without barriers. */
   convergence: Convergence | undefined;
   /** Uniformity of the condition at each If; undefined as well. */

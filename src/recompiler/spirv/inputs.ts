@@ -104,14 +104,20 @@ export class Inputs {
   /** Flat index of the invocation in its workgroup. */
   localIndex(): number {
     return this.once("localIndex", () => {
-      const { body, module } = this.e;
+      const { body, module, native, request } = this.e;
+      if (native) {
+        if (threads(this.e) <= request.waveSize) return this.laneId();
+        const first = body.op2(Code.IMul, T.U32, this.waveId(), module.u32(request.waveSize));
+        return body.op2(Code.IAdd, T.U32, first, this.laneId());
+      }
       return body.load(T.U32, module.builtIn(BuiltIn.LocalInvocationIndex));
     });
   }
 
   /** Lane number in the guest wave. */
   laneId(): number {
-    const { body, module, request } = this.e;
+    const { body, module, request, native } = this.e;
+    if (native) return this.once("laneId", () => body.load(T.U32, module.builtIn(BuiltIn.SubgroupLocalInvocationId)));
     if (threads(this.e) <= request.waveSize) return this.localIndex();
     return this.once(
       "laneId",
@@ -121,8 +127,9 @@ export class Inputs {
 
   /** Number of the wave in its workgroup. */
   waveId(): number {
-    const { body, module, request } = this.e;
+    const { body, module, request, native } = this.e;
     if (threads(this.e) <= request.waveSize) return module.u32(0);
+    if (native) return this.once("waveId", () => body.load(T.U32, module.builtIn(BuiltIn.SubgroupId)));
     const shift = Math.log2(request.waveSize);
     return this.once("waveId", () => body.op2(Code.ShiftRightLogical, T.U32, this.localIndex(), module.u32(shift)));
   }

@@ -65,6 +65,12 @@ const VECTORS: readonly (readonly [T, number] | undefined)[] = [
   [T.Bool, 4],
 ];
 const TYPE_COUNT = 20;
+/** Built-ins that are one number. */
+const NUMBERS: ReadonlySet<number> = new Set([
+  BuiltIn.LocalInvocationIndex,
+  BuiltIn.SubgroupId,
+  BuiltIn.SubgroupLocalInvocationId,
+]);
 
 /**
  * A SPIR-V module under construction: its sections in the order that the specification demands ("Logical layout of a module"), types and
@@ -280,11 +286,11 @@ export class Module {
     return this.variable(Storage.Workgroup, array);
   }
 
-  /** The input variable of a built-in: U32 for the flat index, else a vector of three. */
+  /** The input variable of a built-in: U32 for the flat index and a subgroup's numbers, else a vector of three. */
   builtIn(builtIn: number): number {
     let id = this.builtIns.get(builtIn);
     if (id === undefined) {
-      id = this.variable(Storage.Input, this.type(builtIn === BuiltIn.LocalInvocationIndex ? T.U32 : T.V3));
+      id = this.variable(Storage.Input, this.type(NUMBERS.has(builtIn) ? T.U32 : T.V3));
       this.decorate(id, Decoration.BuiltIn, builtIn);
       this.builtIns.set(builtIn, id);
     }

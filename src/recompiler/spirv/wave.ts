@@ -48,7 +48,7 @@ export class LaneExchange {
   /** The last vote: condition, block and results. */
   private last = { condition: 0, block: 0, words: [0, 0] };
 
-  constructor(private readonly e: Emitter, readonly plan: ExchangePlan) {
+  constructor(protected readonly e: Emitter, readonly plan: ExchangePlan) {
     this.waves = Math.ceil(threads(e) / e.request.waveSize);
     // Ids that exchanges use anywhere must be made in the first block.
     e.inputs.localIndex();

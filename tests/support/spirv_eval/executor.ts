@@ -32,6 +32,7 @@ export interface EvaluatedOptions {
 export function evaluatedDevice(subgroupSize: number): RecompilerDevice {
   return {
     subgroupSize,
+    requiredSubgroup: { minimum: subgroupSize, maximum: subgroupSize, perWorkgroup: 128 },
     sharedMemoryBytes: 65536,
     denormFlush32: true,
     denormPreserve32: true,
@@ -87,6 +88,8 @@ export class EvaluatedExecutor implements ComputeExecutor {
   dispatch(dispatch: ComputeDispatch): void {
     const memory = this.#memory!;
     const { artifact, module, report } = this.#load(dispatch, memory);
+    const { subgroupSize = this.options.subgroupSize } = artifact;
+    if (subgroupSize !== this.options.subgroupSize) throw new Error(`subgroups of ${subgroupSize} lanes are required`);
     report.dispatches++;
     const space = new DeviceMemory(), context = this.#context(memory, space);
     const push = new DataView(new ArrayBuffer(Push.Bytes));

@@ -25,7 +25,15 @@ export interface EvaluatedDispatch {
 }
 
 const STORAGE = { input: 1, workgroup: 4, private: 6, pushConstant: 9 };
-const BUILT_IN = { numWorkgroups: 24, workgroupId: 26, localId: 27, globalId: 28, localIndex: 29 };
+const BUILT_IN = {
+  numWorkgroups: 24,
+  workgroupId: 26,
+  localId: 27,
+  globalId: 28,
+  localIndex: 29,
+  subgroupId: 40,
+  subgroupLane: 41,
+};
 const DENORM_FLUSH_TO_ZERO = 4460;
 /** Instructions that a subgroup executes at most before another one may go on. */
 const TURN = 40;
@@ -45,6 +53,8 @@ export class Workgroup {
   /** The module has f32 denormals flushed. */
   readonly flushes32: boolean;
   readonly #subgroups: Subgroup[];
+  /** Place of each invocation in the row of all subgroups. */
+  readonly #places: number[] = [];
   readonly #workgroupVariables = new Map<number, Place>();
   /** By id, then by invocation. */
   readonly #invocationVariables = new Map<number, Place[]>();
@@ -54,9 +64,10 @@ export class Workgroup {
     this.memory = memory;
     this.flushes32 = module.modes.get(DENORM_FLUSH_TO_ZERO)?.[0] === 32;
     const [x, y, z] = module.localSize, count = x * y * z;
-    for (const variable of module.variables) this.#makeVariable(variable, id, count);
     // Nothing in Vulkan ties invocations to places in subgroups, but that they are full where that is required.
     const invocations = shuffle(Array.from({ length: count }, (_, n) => n), random);
+    invocations.forEach((invocation, place) => this.#places[invocation] = place);
+    for (const variable of module.variables) this.#makeVariable(variable, id, count);
     this.#subgroups = [];
     for (let at = 0; at < count; at += subgroupSize) {
       this.#subgroups.push(new Subgroup(module, this, invocations.slice(at, at + subgroupSize)));
@@ -130,6 +141,10 @@ export class Workgroup {
         return local.map((at, axis) => group[axis] * size[axis] + at);
       case BUILT_IN.localIndex:
         return n;
+      case BUILT_IN.subgroupId:
+        return Math.floor(this.#places[n] / this.dispatch.subgroupSize);
+      case BUILT_IN.subgroupLane:
+        return this.#places[n] % this.dispatch.subgroupSize;
       default:
         throw new Error(`built-in ${builtIn}`);
     }

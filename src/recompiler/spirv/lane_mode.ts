@@ -1,0 +1,85 @@
+import { RefusedError } from "../../errors.ts";
+import type { Ir } from "../ir/ir.ts";
+import { Op, OPS } from "../ir/ops.ts";
+import { type Artifact, lacksLanes, type RecompileRequest, threadsOf } from "../request.ts";
+import { isExchange } from "./exchange_plan.ts";
+
+/** How guest lanes map to invocations, and why so. */
+export interface LaneModeChoice {
+  readonly mode: Artifact["laneMode"];
+  readonly reason: string;
+}
+
+/**
+ * Operations of the program per exchange from which on a required subgroup size is not worth it, on a device that could choose a narrower one: it costs
+ * registers in all of the program, and an exchange through workgroup memory about as much as this many operations. Requiring one has made a driver spill
+ * for 20 minutes what took 2 seconds without (spec of the wave modes: upstream's figures).
+ */
+const OPERATIONS_PER_EXCHANGE = 64;
+
+/**
+ * Chooses the lane mode of a program.
+ *
+ * - `laneless`: it never observes the wave.
+ * - `native`: a host subgroup is a guest wave, and lanes exchange by subgroup operations. Needs a device of which subgroups of that size can be required.
+ * - `spanned`: lanes exchange through workgroup memory, on hosts of any width.
+ *
+ * @param firstExchange the first operation that looks at other lanes; -1 without one
+ * @param wholeWaves lanes without threads can be invocations
+ * @throws RefusedError where a mode was asked for (`RecompilerDevice.laneMode`) that the device cannot do
+ */
+export function chooseLaneMode(
+  ir: Ir,
+  request: RecompileRequest,
+  firstExchange: number,
+  wholeWaves: boolean,
+): LaneModeChoice {
+  if (firstExchange < 0) return { mode: "laneless", reason: "the program does not observe the wave" };
+  const pc = ir.pc[firstExchange];
+  const observes = `the program observes the wave: ${OPS[ir.op[firstExchange]].name} at pc 0x${pc.toString(16)}`;
+  const { device, waveSize } = request;
+  const obstacle = nativeObstacle(request, wholeWaves);
+  if (device.laneMode === "spanned") return { mode: "spanned", reason: `${observes}; spanned was asked for` };
+  if (device.laneMode === "native") {
+    if (obstacle === undefined) return { mode: "native", reason: `${observes}; native was asked for` };
+    throw new RefusedError("recompiler.lane-mode", `native was asked for: ${obstacle}`, {
+      pc,
+      guestAddress: BigInt.asUintN(64, request.codeAddress + BigInt(pc)),
+    });
+  }
+  if (obstacle !== undefined) return { mode: "spanned", reason: `${observes}; ${obstacle}` };
+  const { minimum, maximum } = device.requiredSubgroup!;
+  if (minimum === maximum) return { mode: "native", reason: `${observes}; all subgroups have ${waveSize} lanes` };
+  const { exchanges, operations } = count(ir);
+  const worth = operations < exchanges * OPERATIONS_PER_EXCHANGE;
+  return {
+    mode: worth ? "native" : "spanned",
+    reason: `${observes}; ${exchanges} exchanges in ${operations} operations are ${
+      worth ? "" : "not "
+    }worth subgroups of ${waveSize} lanes on a device of ${minimum} to ${maximum}`,
+  };
+}
+
+/** Why a wave cannot be a subgroup; undefined when it can. */
+function nativeObstacle(request: RecompileRequest, wholeWaves: boolean): string | undefined {
+  const { device: { requiredSubgroup }, waveSize } = request;
+  if (requiredSubgroup === undefined) return "the device has no subgroups of a required size with ballots and shuffles";
+  const { minimum, maximum, perWorkgroup } = requiredSubgroup;
+  if (waveSize < minimum || waveSize > maximum) {
+    return `subgroups of the device have ${minimum === maximum ? minimum : `${minimum} to ${maximum}`} lanes`;
+  }
+  if (Math.ceil(threadsOf(request) / waveSize) > perWorkgroup) {
+    return `a workgroup has at most ${perWorkgroup} subgroups`;
+  }
+  if (lacksLanes(request) && !wholeWaves) return "the last wave has lanes that are no invocations";
+  return undefined;
+}
+
+function count(ir: Ir): { exchanges: number; operations: number } {
+  let exchanges = 0, operations = 0;
+  for (let i = 1; i < ir.length; i++) {
+    if (isExchange(ir.op[i])) exchanges++;
+    else if (ir.op[i] !== Op.Const && ir.op[i] !== Op.Nop) operations++;
+  }
+  return { exchanges, operations };
+}

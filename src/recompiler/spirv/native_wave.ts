@@ -1,0 +1,47 @@
+import { Capability, Code, Glsl, Scope } from "./codes.ts";
+import type { Emitter } from "./emitter.ts";
+import type { ExchangePlan } from "./exchange_plan.ts";
+import { T } from "./module.ts";
+import { LaneExchange } from "./wave.ts";
+
+/**
+ * The native form: a host subgroup is a guest wave, so lanes exchange by subgroup operations. The lane's number is the subgroup's own
+ * (SubgroupLocalInvocationId), and a thread's number in its workgroup follows from it and SubgroupId: nothing ties those to LocalInvocationIndex.
+ * What a whole workgroup must agree on still goes through workgroup memory.
+ */
+export class NativeExchange extends LaneExchange {
+  constructor(e: Emitter, plan: ExchangePlan) {
+    super(e, plan);
+    e.module.capability(Capability.GroupNonUniform);
+  }
+
+  /** The wave's ballot of a condition: words of lanes 0..31 and 32..63 (the latter a constant 0 for 32 lanes). */
+  override vote(condition: number): [number, number] {
+    const { body, module, request } = this.e;
+    module.capability(Capability.GroupNonUniformBallot);
+    const ballot = body.op2(Code.GroupNonUniformBallot, T.V4, module.u32(Scope.Subgroup), condition);
+    const high = request.waveSize === 64 ? body.extract(T.U32, ballot, 1) : module.u32(0);
+    return [body.extract(T.U32, ballot, 0), high];
+  }
+
+  /** Value of `value` in lane `lane` (an id; only its low bits count) of the wave. */
+  override readLane(value: number, lane: number): number {
+    const { body, module, request } = this.e;
+    module.capability(Capability.GroupNonUniformShuffle);
+    const index = body.op2(Code.BitwiseAnd, T.U32, lane, module.u32(request.waveSize - 1));
+    return body.op3(Code.GroupNonUniformShuffle, T.U32, module.u32(Scope.Subgroup), value, index);
+  }
+
+  /** Value in the lowest active lane, of lane 0 when none is active. */
+  override readFirstLane(value: number, active: number): number {
+    const { body, module, request } = this.e;
+    const [low, high] = this.vote(active);
+    const first = (word: number) => body.glsl1(Glsl.FindILsb, T.U32, word);
+    const zero = module.u32(0);
+    // FindILsb of 0 is -1: with no active lane, all bits stay set, and 0 is wanted.
+    if (request.waveSize === 32) return this.readLane(value, body.glsl(Glsl.SMax, T.U32, [first(low), zero]));
+    const inHigh = body.op2(Code.IAdd, T.U32, body.glsl(Glsl.SMax, T.U32, [first(high), zero]), module.u32(32));
+    const upper = body.select(T.U32, body.op2(Code.IEqual, T.Bool, high, zero), zero, inHigh);
+    return this.readLane(value, body.select(T.U32, body.op2(Code.IEqual, T.Bool, low, zero), upper, first(low)));
+  }
+}
