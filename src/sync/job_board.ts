@@ -183,10 +183,10 @@ export class JobBoard implements Recoverable {
     step("board.requeue");
     this.#core.stop(job);
     const at = this.#core.records.at(job);
-    this.#core.words[at + J.Owner] = 0;
     this.#core.words[at + J.Flags] |= JobFlag.Budgeted;
     this.#core.records.numbers[this.#core.records.numberAt(job) + N.Bytes] = bytes;
     this.#core.records.setState(job, JobState.Queued);
+    this.#core.words[at + J.Owner] = 0;
     this.#core.enqueue(job);
     Atomics.notify(this.#core.words, at + J.State);
     const pool = this.#core.words[at + J.Pool];
@@ -441,8 +441,8 @@ export class JobBoard implements Recoverable {
         this.#core.finishState(job, JobState.Failed, H.Failed);
       } else {
         this.#core.stop(job);
-        words[at + J.Owner] = 0;
         records.setState(job, JobState.Queued);
+        words[at + J.Owner] = 0;
         this.#core.enqueue(job);
         words[H.Requeued]++;
         Atomics.notify(words, at + J.State);

@@ -189,9 +189,10 @@ export class JobCore {
   /** Ends a claimed job. */
   finishState(job: number, state: number, counter: number): void {
     const at = this.records.at(job);
-    this.words[at + J.Owner] = 0;
+    // The state first: as long as it is claimed, it is somebody's.
     this.records.setState(job, state);
     step("board.ended");
+    this.words[at + J.Owner] = 0;
     this.stop(job);
     this.settle(job, counter);
   }

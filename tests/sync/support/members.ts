@@ -1,6 +1,7 @@
 /** Several members of one registry in one isolate, with threads that die when the test says so. */
 import { heldLocks, noteUnlocked } from "../../../src/sync/held_locks.ts";
 import { type Isolate, IsolateRegistry } from "../../../src/sync/isolates.ts";
+import { setStepHook } from "../../../src/sync/steps.ts";
 import type { ThreadIdentity, ThreadProbe } from "../../../src/sync/thread_probe.ts";
 
 /** A probe whose threads are invented. */
@@ -56,5 +57,18 @@ export class Members {
   }
 }
 
-/** Runs `action` with a hook that throws `death` at a point: the member dies there. */
+/** Thrown by a hook: the member dies there. */
 export class Death extends Error {}
+
+/** Runs `action`; who sleeps 200 times in it would sleep for ever, and fails instead. */
+export function notForEver<T>(action: () => T): T {
+  let sleeps = 0;
+  setStepHook((point) => {
+    if (point.endsWith(".sleep") && ++sleeps > 200) throw new Error("it sleeps for ever");
+  });
+  try {
+    return action();
+  } finally {
+    setStepHook(undefined);
+  }
+}
