@@ -57,7 +57,13 @@ export async function run(program: string, args: readonly string[], cwd?: string
   const name = program.slice(program.lastIndexOf("/") + 1);
   let output: Deno.CommandOutput;
   try {
-    output = await new Deno.Command(program, { args: [...args], cwd, stdin: "null", stderr: "piped" }).output();
+    output = await new Deno.Command(program, {
+      args: [...args],
+      cwd,
+      stdin: "null",
+      stderr: "piped",
+      env: { NO_COLOR: "1" },
+    }).output();
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new HostError(`host.${name}`, `${name} is not installed`);

@@ -63,7 +63,7 @@ export async function build(options: BuildOptions): Promise<BuildKind> {
       return "deno-compile";
     } catch (error) {
       if (options.kind === "deno-compile" || !(error instanceof AnyAgcError)) throw error;
-      say(`no deno compile (${error.message.split("\n").slice(0, 3).join(" ").slice(0, 300)}): self-made instead`);
+      say(`no deno compile (${causeOf(error.message)}): self-made instead`);
     }
   }
   const bootstrap = await bundle({
@@ -75,6 +75,12 @@ export async function build(options: BuildOptions): Promise<BuildKind> {
   const text = new TextDecoder().decode(bootstrap.get("bootstrap.js"));
   await writeSelfMade({ deno, output, bootstrap: text, files });
   return "self-made";
+}
+
+/** Of what Deno says, the line that tells why. */
+function causeOf(message: string): string {
+  const lines = message.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  return (lines.find((line) => /^\d+: .*(error|denort)/i.test(line))?.replace(/^\d+: /, "") ?? lines[0]).slice(0, 300);
 }
 
 function sum(files: ReadonlyMap<string, Uint8Array>): number {
