@@ -51,6 +51,14 @@ export const WindowEntry = {
   Bytes: 32,
 } as const;
 
+/**
+ * Guest address of GDS in programs that use it (`Artifact.usesGds`): the host puts a window there. Addresses of guest memory are 48 bits with a sign, so it
+ * is none of them.
+ */
+export const GDS_ADDRESS = 0x4744_5300_0000_0000n;
+/** Bytes of GDS. */
+export const GDS_BYTES = 65536;
+
 /** Access bits. */
 export const Access = { Read: 1, Write: 2, Execute: 4 } as const;
 

@@ -1,6 +1,7 @@
 import type { AnyAgcError } from "../errors.ts";
 import { buildCfg, type Cfg, dumpCfg } from "./cfg/cfg.ts";
 import { dumpIr } from "./ir/dump.ts";
+import { isGds } from "./lift/gds.ts";
 import { lift } from "./lift/lift.ts";
 import { dropAbsentLanes, keepOneThread } from "./passes/absent_lanes.ts";
 import { checkAddedBarriers } from "./passes/added_barriers.ts";
@@ -65,7 +66,14 @@ export function recompile(
     if (!(error instanceof TooManyResources)) throw error;
     return recompile({ ...request, resolve: false }, observe, watch);
   }
-  return { ...artifact, insertedBarriers, codeWords: codeWords(cfg), instructionCount: cfg.instructions.length };
+  const usesGds = cfg.instructions.some(isGds);
+  return {
+    ...artifact,
+    usesGds,
+    insertedBarriers,
+    codeWords: codeWords(cfg),
+    instructionCount: cfg.instructions.length,
+  };
 }
 
 function codeWords(cfg: Cfg): number {

@@ -1,5 +1,6 @@
 import { AnyAgcError, type ErrorPlace, ExitCode, GuestFaultError, hex, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
+import { HostBuffer } from "../../gpu/buffer.ts";
 import { CommandQueue } from "../../gpu/command_queue.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import type { BackingKind } from "../../gpu/guest_backing.ts";
@@ -7,9 +8,10 @@ import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines
 import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { Target } from "../../rdna/target.ts";
-import { Context, Push } from "../../recompiler/abi.ts";
+import { Context, GDS_BYTES, Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
+import { withGdsWindow } from "./gds_window.ts";
 import { ContextBlocks } from "./context_blocks.ts";
 import { changedProgram, checkPartialLanes, faultError } from "./dispatch_errors.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
@@ -73,6 +75,8 @@ export class VulkanExecutor implements ComputeExecutor {
   readonly #programs: ProgramCache;
   readonly #resolver = new Resolver();
   readonly #inFlight: Ranges[] = [];
+  /** GDS, once a program uses it: it outlives dispatches. */
+  #gds: HostBuffer | undefined;
   #memory: GuestMemory | null = null;
   #generation = -1;
   /** Entries of the window table. */
@@ -122,8 +126,9 @@ export class VulkanExecutor implements ComputeExecutor {
     this.#memory = memory;
     this.#generation = memory.generation;
     const table = this.#windows.update(memory);
-    this.#windowCount = table.length;
-    this.#contexts.setWindows(table);
+    const all = this.#gds === undefined ? table : withGdsWindow(table, this.#gds.deviceAddress);
+    this.#windowCount = all.length;
+    this.#contexts.setWindows(all);
     this.#resolver.setWindows(table, memory);
   }
 
@@ -131,7 +136,12 @@ export class VulkanExecutor implements ComputeExecutor {
     const memory = this.#memory;
     if (memory === null) throw new Error("attach guest memory first");
     if (memory.generation !== this.#generation) this.attach(memory);
-    const program = this.#resolve(dispatch, memory);
+    let program = this.#resolve(dispatch, memory);
+    if (program.artifact.usesGds && this.#gds === undefined) {
+      this.#gds = new HostBuffer(this.#device, GDS_BYTES);
+      this.attach(memory);
+      program = this.#resolve(dispatch, memory);
+    }
     checkPartialLanes(program, dispatch);
     const [x, y, z] = this.#groups(dispatch);
     checkScratchRing(dispatch, x * y * z);
@@ -193,6 +203,7 @@ export class VulkanExecutor implements ComputeExecutor {
     } finally {
       this.#programs.destroy();
       this.#contexts.destroy();
+      this.#gds?.destroy();
       this.#windows.destroy();
       destroyPipelineLayout(this.#device, this.#layout);
     }

@@ -209,7 +209,11 @@ function refuse(instruction: Instruction): never {
       pc,
     });
   }
-  throw new RefusedError("recompiler.control-flow", `${OPCODES[op].name} is not recompiled: ${FLOW_REASONS[OPCODES[op].name]}`, {
-    pc,
-  });
+  throw new RefusedError(
+    "recompiler.control-flow",
+    `${OPCODES[op].name} is not recompiled: ${FLOW_REASONS[OPCODES[op].name]}`,
+    {
+      pc,
+    },
+  );
 }

@@ -1,9 +1,10 @@
-/** LDS instructions (AMD RDNA2 ISA, section 12.12). Addresses are bytes; what is out of range reads 0 and writes nothing. GDS is not implemented. */
+/** LDS instructions (AMD RDNA2 ISA, section 12.12). Addresses are bytes; what is out of range reads 0 and writes nothing. GDS: see gds.ts. */
 import type { Instruction } from "../../rdna/instruction.ts";
 import type { Opcode } from "../../rdna/table.ts";
 import { AtomicKind, Op, Type } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
+import { gdsAtomic, gdsLoad, gdsStore, isGds } from "./gds.ts";
 import {
   fromHalf,
   intoHalf,
@@ -60,7 +61,7 @@ export function defineLds(define: Define): void {
 }
 
 function addressOf(l: Lifter, i: Instruction, offset: number): number {
-  refuseForms(i);
+  refuseForms(i, true);
   return l.addConstant(l.asU(l.source(i.addr)), offset);
 }
 
@@ -70,33 +71,38 @@ function twoOffsets(i: Instruction, transfer: Transfer, opcode: Opcode): [number
   return [(i.imm & 0xff) * unit, ((i.imm >> 8) & 0xff) * unit];
 }
 
-function loadAt(l: Lifter, address: number, { dwords, width }: Transfer): number[] {
+function loadAt(l: Lifter, i: Instruction, address: number, { dwords, width }: Transfer): number[] {
+  if (isGds(i)) return gdsLoad(l, address, dwords, width, l.exec());
   return splitDwords(l, l.ir.append(Op.LdsLoad, vectorType(dwords), address, l.exec(), width), dwords);
 }
 
 function load(l: Lifter, i: Instruction, transfer: Transfer): void {
-  const loaded = loadAt(l, addressOf(l, i, i.imm & 0xffff), transfer);
+  const loaded = loadAt(l, i, addressOf(l, i, i.imm & 0xffff), transfer);
   if (transfer.half === "none") l.setVectors(i.dst, loaded);
   else l.setVector(i.dst, intoHalf(l, l.asU(l.source(i.dst)), loaded[0], transfer.half));
 }
 
 function loadTwo(l: Lifter, i: Instruction, transfer: Transfer, opcode: Opcode): void {
-  const loaded = twoOffsets(i, transfer, opcode).map((offset) => loadAt(l, addressOf(l, i, offset), transfer));
+  const loaded = twoOffsets(i, transfer, opcode).map((offset) => loadAt(l, i, addressOf(l, i, offset), transfer));
   l.setVectors(i.dst, loaded.flat());
 }
 
-function storeAt(l: Lifter, address: number, data: number, { dwords, width, half }: Transfer): void {
+function storeAt(l: Lifter, i: Instruction, address: number, data: number, { dwords, width, half }: Transfer): void {
+  if (isGds(i)) {
+    const values = vectorDwords(l, data, dwords).map((value) => fromHalf(l, value, half));
+    return gdsStore(l, address, values, width, l.exec());
+  }
   l.ir.emit(Op.LdsStore, address, l.exec(), fromHalf(l, joinDwords(l, vectorDwords(l, data, dwords)), half), width);
 }
 
 function store(l: Lifter, i: Instruction, transfer: Transfer): void {
-  storeAt(l, addressOf(l, i, i.imm & 0xffff), i.data, transfer);
+  storeAt(l, i, addressOf(l, i, i.imm & 0xffff), i.data, transfer);
 }
 
 function storeTwo(l: Lifter, i: Instruction, transfer: Transfer, opcode: Opcode): void {
   const [first, second] = twoOffsets(i, transfer, opcode);
-  storeAt(l, addressOf(l, i, first), i.data, transfer);
-  storeAt(l, addressOf(l, i, second), i.data1, transfer);
+  storeAt(l, i, addressOf(l, i, first), i.data, transfer);
+  storeAt(l, i, addressOf(l, i, second), i.data1, transfer);
 }
 
 function atomic(l: Lifter, i: Instruction, kind: number, wide: boolean): void {
@@ -107,6 +113,8 @@ function atomic(l: Lifter, i: Instruction, kind: number, wide: boolean): void {
     ? [...vectorDwords(l, i.data1, dwords), ...vectorDwords(l, i.data, dwords)]
     : vectorDwords(l, i.data, dwords);
   const flags = kind | (wide ? AtomicKind.Wide : 0);
-  const old = l.ir.append(Op.LdsAtomic, wide ? Type.V2 : Type.U32, address, l.exec(), joinDwords(l, data), flags);
+  const old = isGds(i)
+    ? gdsAtomic(l, address, data, kind, dwords, l.exec())
+    : l.ir.append(Op.LdsAtomic, wide ? Type.V2 : Type.U32, address, l.exec(), joinDwords(l, data), flags);
   if (i.dst >= 0) l.setVectors(i.dst, splitDwords(l, old, dwords));
 }

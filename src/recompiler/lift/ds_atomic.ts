@@ -7,6 +7,7 @@ import type { Opcode } from "../../rdna/table.ts";
 import { AtomicKind, Op, Type } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
+import { gdsAtomic, isGds } from "./gds.ts";
 import { joinDwords, opcodesNamed, refuseForms, splitDwords, vectorDwords } from "./memory.ts";
 import { refuse } from "./refusal.ts";
 
@@ -50,13 +51,15 @@ export function defineLdsAtomics(define: Define): void {
 }
 
 function atomic(l: Lifter, i: Instruction, kind: number, order: Order, bits: number): void {
-  refuseForms(i);
+  refuseForms(i, true);
   const dwords = bits / 32;
   const data = vectorDwords(l, i.data, dwords);
   const other = order === "data" ? [] : vectorDwords(l, i.data1, dwords);
   const operands = order === "swapped" ? [...other, ...data] : [...data, ...other];
   const address = l.addConstant(l.asU(l.source(i.addr)), i.imm & 0xffff);
-  const old = ldsAtomic(l, address, l.exec(), operands, kind | flush(l, kind), dwords);
+  const old = isGds(i)
+    ? gdsAtomic(l, address, operands, kind | flush(l, kind), dwords, l.exec())
+    : ldsAtomic(l, address, l.exec(), operands, kind | flush(l, kind), dwords);
   if (i.dst >= 0) l.setVectors(i.dst, splitDwords(l, old, dwords));
 }
 
@@ -116,7 +119,7 @@ function conditionalExchange(l: Lifter, i: Instruction): void {
 /** Adds or subtracts the number of active lanes, once, and gives all of them what was there before. */
 function count(l: Lifter, i: Instruction, kind: number): void {
   const { ir } = l;
-  refuseForms(i);
+  refuseForms(i, true);
   const active = l.exec();
   const lanes = [Operand.Exec, ...(l.wave64 ? [Operand.ExecHi] : [])].map((register) =>
     ir.emit(Op.BitCount, l.scalar(register))
@@ -124,7 +127,10 @@ function count(l: Lifter, i: Instruction, kind: number): void {
   const first = ir.emit(Op.ReadFirstLane, l.lane, active);
   const chosen = l.and(active, ir.emit(Op.IEq, l.lane, first));
   const total = lanes.reduce((x, y) => ir.emit(Op.IAdd, x, y));
-  const old = ldsAtomic(l, l.addConstant(appendBase(l), i.imm & 0xffff), chosen, [total], kind, 1);
+  // On GDS, M0 is base and size as for all other instructions.
+  const old = isGds(i)
+    ? gdsAtomic(l, l.u(i.imm & 0xffff), [total], kind, 1, chosen)
+    : ldsAtomic(l, l.addConstant(appendBase(l), i.imm & 0xffff), chosen, [total], kind, 1);
   l.setVector(i.dst, ir.emit(Op.ReadFirstLane, old, active));
 }
 

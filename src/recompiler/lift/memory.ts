@@ -111,11 +111,11 @@ export function guestAtomic(
   if (i.dst >= 0) l.setVectors(i.dst, splitDwords(l, old, wide ? 2 : 1));
 }
 
-/** Refuses forms that no handler implements. */
-export function refuseForms(i: Instruction): void {
+/** Refuses forms that no handler implements. @param gds the handler takes the form that works on GDS */
+export function refuseForms(i: Instruction, gds = false): void {
   if (i.flags & Flag.Tfe) refuse("TFE (a status result) is not implemented");
   if (i.flags & Flag.Lds) refuse("the form that loads into LDS is not implemented");
-  if (i.flags & Flag.Gds) refuse("GDS is not implemented");
+  if (i.flags & Flag.Gds && !gds) refuse("this instruction on GDS");
 }
 
 /** 64-bit constant. */
