@@ -146,6 +146,13 @@ check("v_pack_b32_f16 flushes denormals as MODE says (Mesa, ACO)", [
     expected: [0x8000],
     floatMode: 0,
   },
+  {
+    // Sources are kept, and results flushed.
+    words: vop3(opcodeOf("v_pack_b32_f16"), { dst: v(32), src: [v(8), v(9)] }),
+    inputs: [[0x8001, 0x3c00]],
+    expected: [0x3c008000],
+    floatMode: 0x40,
+  },
 ]);
 
 check("v_fma_mixlo_f16 rounds the exact sum once (AMD, rocjitsu, fp_mode.h)", [

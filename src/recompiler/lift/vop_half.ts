@@ -7,6 +7,7 @@ import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import {
+  flushHalf,
   halfBitsSource,
   halfFloatSource,
   halfInput,
@@ -31,12 +32,13 @@ export function defineHalf(define: Define): void {
   );
   define("v_frexp_exp_i16_f16", (l, i) => writeHalfInt(l, i, halfExponent(l, halfFloatSource(l, i, 0))));
   define("v_frexp_mant_f16", (l, i) => writeHalfFloat(l, i, halfMantissa(l, halfFloatSource(l, i, 0))));
-  // Moves two halves. Denormals are flushed as operands are (Mesa's ACO packs with it only where MODE keeps f16 denormals); signalling NaNs become
+  // Moves two halves. Denormals are flushed as operands and as results are (Mesa's ACO packs with it only where MODE keeps f16 denormals); signalling NaNs become
   // quiet in IEEE mode (ROCm/rocm-systems, rocjitsu, conversion.h and fp_mode.h).
   define("v_pack_b32_f16", (l, i) => {
     refuseOutput(i);
     const half = (n: number) => {
-      const bits = halfBitsSource(l, i, n);
+      const source = halfBitsSource(l, i, n);
+      const bits = l.modes.keepsInputs16 && !l.modes.keepsResults16 ? flushHalf(l, source) : source;
       return l.request.ieee ? quietHalf(l, bits) : bits;
     };
     writeVector(l, i, joinHalves(l, half(0), half(1)));
