@@ -61,7 +61,7 @@ export function defineLds(define: Define): void {
 }
 
 function addressOf(l: Lifter, i: Instruction, offset: number): number {
-  refuseForms(i, true);
+  refuseForms(i, { gds: true });
   return l.addConstant(l.asU(l.source(i.addr)), offset);
 }
 

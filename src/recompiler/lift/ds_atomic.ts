@@ -51,7 +51,7 @@ export function defineLdsAtomics(define: Define): void {
 }
 
 function atomic(l: Lifter, i: Instruction, kind: number, order: Order, bits: number): void {
-  refuseForms(i, true);
+  refuseForms(i, { gds: true });
   const dwords = bits / 32;
   const data = vectorDwords(l, i.data, dwords);
   const other = order === "data" ? [] : vectorDwords(l, i.data1, dwords);
@@ -119,7 +119,7 @@ function conditionalExchange(l: Lifter, i: Instruction): void {
 /** Adds or subtracts the number of active lanes, once, and gives all of them what was there before. */
 function count(l: Lifter, i: Instruction, kind: number): void {
   const { ir } = l;
-  refuseForms(i, true);
+  refuseForms(i, { gds: true });
   const active = l.exec();
   const lanes = [Operand.Exec, ...(l.wave64 ? [Operand.ExecHi] : [])].map((register) =>
     ir.emit(Op.BitCount, l.scalar(register))

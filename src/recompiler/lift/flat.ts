@@ -3,7 +3,7 @@
  * scratch.ts.
  */
 import type { Instruction } from "../../rdna/instruction.ts";
-import { Op } from "../ir/ops.ts";
+import { Op, Type } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import { flatAtomic, flatLoad, flatStore } from "./flat_apertures.ts";
@@ -26,6 +26,7 @@ import {
   vectorType,
 } from "./memory.ts";
 import { refuse } from "./refusal.ts";
+import { isToLds, storeToLds } from "./to_lds.ts";
 
 /** Adds the handlers of this class. */
 export function defineFlat(define: Define): void {
@@ -82,8 +83,11 @@ function flatOffset(l: Lifter, i: Instruction): number {
 }
 
 function load(l: Lifter, i: Instruction, transfer: Transfer): void {
-  refuseForms(i);
+  refuseForms(i, { lds: true });
   const { dwords, width, half } = transfer;
+  if (isToLds(i)) {
+    return storeToLds(l, i, l.ir.append(Op.Load, Type.U32, addressOf(l, i), l.exec(), width | coherence(i)));
+  }
   if (isFlat(l, i)) return flatLoad(l, i, transfer, addressOf(l, i), flatOffset(l, i));
   const id = l.ir.append(Op.Load, vectorType(dwords), addressOf(l, i), l.exec(), width | coherence(i));
   if (half !== "none") l.setVector(i.dst, intoHalf(l, l.asU(l.source(i.dst)), id, half));

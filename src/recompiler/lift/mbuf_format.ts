@@ -19,6 +19,7 @@ import { fromD16, selectComponent, storedComponents, toD16 } from "./formats/sel
 import { unpackElement } from "./formats/unpack.ts";
 import { coherence, constant64, joinDwords, opcodesNamed, refuseForms, splitDwords, vectorType } from "./memory.ts";
 import { refuse } from "./refusal.ts";
+import { isToLds, storeToLds } from "./to_lds.ts";
 
 type Half = "none" | "low" | "high";
 
@@ -47,7 +48,7 @@ interface Access {
 }
 
 function accessOf(l: Lifter, i: Instruction): Access {
-  refuseForms(i);
+  refuseForms(i, { lds: true });
   const word3 = l.scalar(i.srsrc + 3);
   const { address, inRange, swizzled } = bufferAccess(l, i);
   return {
@@ -135,6 +136,10 @@ function loadRuntime(l: Lifter, i: Instruction, count: number, half: Half, acces
 /** Writes components to registers: one each, packed pairs (an unpaired last one leaves the high half zero), or the high half of the first. */
 function write(l: Lifter, i: Instruction, values: readonly number[], half: Half, narrow: (value: number) => number) {
   const { ir } = l;
+  if (isToLds(i)) {
+    if (half !== "none") refuse("the form that loads 16 bits into LDS");
+    return storeToLds(l, i, l.asU(values[0]));
+  }
   if (half === "none") return l.setVectors(i.dst, values);
   const halves = values.map(narrow);
   if (half === "high") return l.setVector(i.dst, ir.emit(Op.BitInsert, l.asU(l.source(i.dst)), halves[0], 16, 16));

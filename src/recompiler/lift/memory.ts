@@ -111,11 +111,19 @@ export function guestAtomic(
   if (i.dst >= 0) l.setVectors(i.dst, splitDwords(l, old, wide ? 2 : 1));
 }
 
-/** Refuses forms that no handler implements. @param gds the handler takes the form that works on GDS */
-export function refuseForms(i: Instruction, gds = false): void {
+/** Forms that a handler may take. */
+export interface Forms {
+  /** On GDS. */
+  readonly gds?: boolean;
+  /** Into LDS. */
+  readonly lds?: boolean;
+}
+
+/** Refuses forms that no handler implements. @param taken those that this handler does */
+export function refuseForms(i: Instruction, taken: Forms = {}): void {
   if (i.flags & Flag.Tfe) refuse("TFE (a status result) is not implemented");
-  if (i.flags & Flag.Lds) refuse("the form that loads into LDS is not implemented");
-  if (i.flags & Flag.Gds && !gds) refuse("this instruction on GDS");
+  if (i.flags & Flag.Lds && !taken.lds) refuse("the form that loads into LDS is not implemented");
+  if (i.flags & Flag.Gds && !taken.gds) refuse("this instruction on GDS");
 }
 
 /** 64-bit constant. */

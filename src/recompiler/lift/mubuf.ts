@@ -1,6 +1,6 @@
 /** Untyped buffer instructions (AMD RDNA2 ISA, section 12.13): loads, stores and atomics of fixed width. Formatted ones are not implemented. */
 import { Flag, type Instruction } from "../../rdna/instruction.ts";
-import { Op } from "../ir/ops.ts";
+import { Op, Type } from "../ir/ops.ts";
 import { BUFFER_SHIFT, BufferForm } from "../resources/plan.ts";
 import { type BufferAccess, bufferAccess } from "./buffer_address.ts";
 import type { Lifter } from "./context.ts";
@@ -21,6 +21,7 @@ import {
   vectorType,
 } from "./memory.ts";
 import { refuse } from "./refusal.ts";
+import { isToLds, storeToLds } from "./to_lds.ts";
 
 /** Adds the handlers of this class. */
 export function defineBuffer(define: Define): void {
@@ -38,7 +39,12 @@ export function defineBuffer(define: Define): void {
 
 /** Each dword is checked on its own; the first one in range decides whether memory is read at all. */
 function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
-  refuseForms(i);
+  refuseForms(i, { lds: true });
+  if (isToLds(i)) {
+    const access = bufferAccess(l, i);
+    const active = l.and(l.exec(), access.inRange(0));
+    return storeToLds(l, i, l.ir.append(Op.Load, Type.U32, access.address(0), active, width | coherence(i)));
+  }
   const place = resolvedPlace(l, i);
   if (place !== undefined) {
     const id = l.ir.append(Op.Load, vectorType(dwords), place.offset, l.exec(), width | coherence(i) | place.buffer);

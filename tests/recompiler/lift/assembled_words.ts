@@ -7,7 +7,6 @@ export const WORDS: Readonly<Record<string, string>> = {
   "gfx1013 w32 v_mul_lo_i32 v3, v0, v1": "d56b0003 00020300",
   "gfx1030 w32 buffer_atomic_or v4, off, s[4:7], 0 offset:64": "e0e80040 80010400",
   "gfx1030 w32 buffer_atomic_umax v4, off, s[4:7], 0 offset:8": "e0e00008 80010400",
-  "gfx1030 w32 buffer_load_dword off, s[4:7], 0 lds": "e0310000 80010000",
   "gfx1030 w32 buffer_load_dword v3, off, s[4:7], 0": "e0300000 80010300",
   "gfx1030 w32 buffer_load_dword v3, off, s[4:7], 0 offset:8": "e0300008 80010300",
   "gfx1030 w32 buffer_load_dword v3, v0, s[4:7], 0 idxen": "e0302000 80010300",

@@ -347,6 +347,5 @@ Deno.test("LDS atomics, with and without return; ds_cmpst compares with data0", 
 
 Deno.test("forms that no handler implements are refused by name", () => {
   assertThrows(() => execute(asm("buffer_load_dword v[3:4], off, s[4:7], 0 tfe")), Error, "TFE");
-  assertThrows(() => execute(asm("buffer_load_dword off, s[4:7], 0 lds")), Error, "LDS");
   assertThrows(() => execute(asm("ds_wrxchg2_rtn_b32 v[3:4], v0, v1, v2 gds")), Error, "GDS");
 });
