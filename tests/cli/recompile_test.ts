@@ -1,7 +1,11 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { openSpirvTools } from "../../ffi/spirv_tools.ts";
 import { corpusFile, corpusTest } from "../support/corpus.ts";
-import { anyagc, projectFile } from "./support.ts";
+import { programJson } from "../fuzz/save.ts";
+import { computeState, GuestProgram } from "../support/guest_program.ts";
+import { UNSUPPORTED } from "../support/machine_code.ts";
+import { dispatchDirect } from "../support/packets.ts";
+import { anyagc, projectFile, vulkanTest } from "./support.ts";
 
 const PROGRAM = projectFile("shaders/julia/program.json");
 const GENERIC = ["--device", "generic"];
@@ -80,4 +84,68 @@ corpusTest("recompile of a pixel shader is refused and says so", "openagc", asyn
   const { code, errors } = await anyagc("recompile", corpusFile("openagc", "bc1_sample_frag.sb"));
   assertEquals(code, 1);
   assertMatch(errors, /pixel shader; only compute/);
+});
+
+/** A file with a program that has three instructions that are refused. */
+async function unsupportedProgram(): Promise<string> {
+  const guest = new GuestProgram("unsupported"), code = guest.code(UNSUPPORTED);
+  guest.submit(0, computeState({ code, userData: [] }), dispatchDirect([1, 1, 1]));
+  const file = await Deno.makeTempFile({ suffix: ".json" });
+  await Deno.writeTextFile(file, programJson(guest.program, [], []));
+  return file;
+}
+
+/** What both commands say of it: every instruction with its name, pc, guest address and words. */
+function assertAllRefused(errors: string): void {
+  assertStringIncludes(errors, "3 instructions that are refused");
+  for (
+    const line of [
+      "s_sendmsg at pc 0x0 (guest address 0x200000000, words 0xbf900001)",
+      "exp at pc 0x8 (guest address 0x200000008, words 0xf800080f 0x00000000)",
+      "ds_gws_init at pc 0x10 (guest address 0x200000010, words 0xd8660000 0x00000000)",
+    ]
+  ) assertStringIncludes(errors, line);
+}
+
+Deno.test("recompile lists all that is refused of a program", async () => {
+  const file = await unsupportedProgram();
+  try {
+    const { code, errors } = await anyagc("recompile", file, ...GENERIC);
+    assertEquals(code, 1);
+    assertAllRefused(errors);
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+vulkanTest("run lists all that is refused of a program", async () => {
+  const file = await unsupportedProgram();
+  try {
+    const { code, errors } = await anyagc("run", file);
+    assertEquals(code, 1);
+    assertAllRefused(errors);
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+corpusTest("what is refused of a shader's file has its place in it", "aco", async () => {
+  // The shader's first instruction becomes s_trap 2.
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const name of ["buf.w32.comp.rdna.bin", "buf.w32.comp.json"]) {
+      await Deno.copyFile(corpusFile("aco", name), `${folder}/${name}`);
+    }
+    const code = await Deno.readFile(`${folder}/buf.w32.comp.rdna.bin`);
+    code.set([2, 0, 0x92, 0xbf]);
+    await Deno.writeFile(`${folder}/buf.w32.comp.rdna.bin`, code);
+    const { code: exit, errors } = await anyagc("recompile", `${folder}/buf.w32.comp.json`, ...GENERIC);
+    assertEquals(exit, 1);
+    assertMatch(
+      errors,
+      /s_trap is not recompiled: there is no trap handler .*buf\.w32\.comp.*file offset 0x0.*pc 0x0/s,
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
