@@ -5,6 +5,7 @@ import { type Known, rebuild } from "./regions/rebuild.ts";
 import { parkingProblem } from "./regions/parking.ts";
 import { type Decision, Walker, type WaveIf, waveIf } from "./regions/walker.ts";
 import { countUses, indexStructure, type StructureIndex } from "./structure.ts";
+import { classifyUniformity, Uniformity } from "./uniformity.ts";
 
 /** One wave branch and what became of it. */
 export interface RegionReport {
@@ -45,13 +46,14 @@ export function chooseRegions(ir: Ir, barrierBefore: ReadonlySet<number>, severa
     };
   }
   const together = convergentOperations(ir, branches, barrierBefore);
+  const exit = severalWaves ? classifyUniformity(ir, false, structure).exit : new Uint8Array(0);
   const demoted = new Set<number>();
   const known: Known = new Map();
   let decisions: Map<number, Decision>;
   for (;;) {
     decisions = initialDecisions(ir, structure, branches, together, demoted, reasons, severalWaves);
     known.clear();
-    const failed = walkAlive(ir, structure, decisions, known);
+    const failed = walkAlive(ir, structure, decisions, known, exit);
     if (failed.size === 0) break;
     for (const [index, reason] of failed) {
       demoted.add(index);
@@ -160,10 +162,11 @@ function walkAlive(
   structure: StructureIndex,
   decisions: Map<number, Decision>,
   known: Known,
+  exit: Uint8Array,
 ): Map<number, string> {
   const failed = new Map<number, string>();
   const algebra = new Algebra(ir);
-  const walker = new Walker(ir, structure, algebra, decisions);
+  const walker = new Walker(ir, structure, algebra, decisions, (loop) => exit[loop] === Uniformity.Workgroup);
   const record = (index: number, slot: number, symbol: number) => {
     const key = index * 4 + slot;
     if (symbol === TRUE) known.set(key, true);
@@ -171,7 +174,8 @@ function walkAlive(
     else known.delete(key);
   };
   walker.beforeWaveIf = (index, parts, env) => {
-    const problem = parkingProblem(walker, index, parts, env);
+    let problem = parkingProblem(walker, index, parts, env);
+    if (decisions.get(index) === "group") problem ??= parkingProblem(walker, index, parts, env, true);
     if (problem !== null) failed.set(index, problem);
     const b = env.get(parts.b);
     if (b === TRUE) known.set(laneKey(index), true);

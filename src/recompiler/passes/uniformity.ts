@@ -12,6 +12,8 @@ export interface UniformityResult {
   readonly value: Uint8Array;
   /** Uniformity of the decision to come to an operation: the least of the conditions and loop exits around it. */
   readonly flow: Uint8Array;
+  /** Uniformity of the decisions to leave a loop, or an iteration of it, by the number of the Loop. */
+  readonly exit: Uint8Array;
 }
 
 /**
@@ -82,7 +84,7 @@ function classifyWith(
     const p = structure.parentOf[i];
     if (p >= 0) flow[i] = Math.min(flow[p], ir.op[p] === Op.If ? value[ir.a[p]] : exit[p]);
   }
-  return { value, flow };
+  return { value, flow, exit };
 }
 
 function classify(

@@ -13,15 +13,22 @@ interface Parking {
  * Decides whether a lane whose `b` is false may leave at the wave branch `index` on its own: whatever the rest of its wave then does until it
  * comes to the same place must not change anything of the lane that is used from there on.
  *
+ * @param noLanes the rest of the wave has left as well: its votes are lost, and loops must end all the same
  * @returns the reason why not, or null if it may.
  */
-export function parkingProblem(walker: Walker, index: number, parts: WaveIf, env: Environment): string | null {
+export function parkingProblem(
+  walker: Walker,
+  index: number,
+  parts: WaveIf,
+  env: Environment,
+  noLanes = false,
+): string | null {
   if (env.get(parts.b) === TRUE) return null;
   try {
     const left = env.child();
     left.assume(env.get(parts.b), FALSE);
     const parking = parkingPlace(walker, index, parts, left.child());
-    walker.parked(index, parts.b, () => checkWalk(walker, index, parts, left, parking));
+    walker.parked(index, parts.b, noLanes, () => checkWalk(walker, index, parts, left, parking));
     return null;
   } catch (error) {
     if (error instanceof NotParkable) return error.message;

@@ -71,22 +71,26 @@ export class Walker {
   /** The `If` whose lane is parked, and the condition that must stay false. */
   private parkedAt = -1;
   private parkedOn = 0;
+  /** All lanes of the wave are parked. */
+  private noLanes = false;
 
   constructor(
     readonly ir: Ir,
     readonly structure: StructureIndex,
     readonly algebra: Algebra,
     readonly decisions: Map<number, Decision>,
+    /** Whether all waves of the workgroup leave a loop alike. */
+    private readonly leavesTogether: (loop: number) => boolean = () => false,
   ) {}
 
-  /** Runs `walk` as a parked walk for the lane that left at `index` with `b` false. */
-  parked(index: number, b: number, walk: () => void): void {
-    const [oldAt, oldOn] = [this.parkedAt, this.parkedOn];
-    [this.parkedAt, this.parkedOn] = [index, b];
+  /** Runs `walk` as a parked walk for the lane that left at `index` with `b` false, alone or with all others of its wave. */
+  parked(index: number, b: number, noLanes: boolean, walk: () => void): void {
+    const [oldAt, oldOn, oldNoLanes] = [this.parkedAt, this.parkedOn, this.noLanes];
+    [this.parkedAt, this.parkedOn, this.noLanes] = [index, b, noLanes];
     try {
       this.quietly(walk);
     } finally {
-      [this.parkedAt, this.parkedOn] = [oldAt, oldOn];
+      [this.parkedAt, this.parkedOn, this.noLanes] = [oldAt, oldOn, oldNoLanes];
     }
   }
 
@@ -152,9 +156,11 @@ export class Walker {
     if (parts !== undefined && decision === "group") {
       if (!parked) this.beforeWaveIf?.(index, parts, env);
       else this.checkParked(index, env);
-      // Another wave may have voted: nothing follows for this one, unless it has voted itself.
-      if (env.get(parts.b) === TRUE) {
-        takeThen = parts.activeIsThen;
+      // Another wave may have voted: nothing follows for this one, unless it has voted itself. What others vote for inside ends with them.
+      const b = env.get(parts.b);
+      const lost = this.noLanes && b === FALSE && index !== this.parkedAt;
+      if (b === TRUE || lost) {
+        takeThen = parts.activeIsThen !== lost;
         takeElse = !takeThen;
       }
     } else if (parts !== undefined && !parked) {
@@ -234,6 +240,9 @@ export class Walker {
         assumed[k] = parked ? this.algebra.fresh() : phi;
       });
       if (!stable) continue;
+      if (this.noLanes && continues.length > 0 && !this.leavesTogether(loop)) {
+        throw new NotParkable("a loop in the region might not end in a wave without lanes");
+      }
       if (breaks.length === 0) return false;
       for (let i = structure.endOf[loop] + 1; i < ir.length && ir.op[i] === Op.BreakPhi; i++) {
         env.set(i, this.edgeSymbol(i, breaks) ?? (parked ? this.algebra.fresh() : i));
@@ -298,6 +307,7 @@ export class Walker {
         return;
       case Op.Any:
         if (env.get(ir.a[i]) === TRUE) env.set(i, TRUE);
+        else if (this.noLanes && env.get(ir.a[i]) === FALSE) env.set(i, FALSE);
         else if (parked) env.set(i, algebra.fresh());
         return;
       case Op.Load:
