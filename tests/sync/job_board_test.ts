@@ -309,6 +309,7 @@ Deno.test("a waiter notices itself that the isolate died which runs the job, and
   const ticket = a.submit({ pool: 0, kind: 1 });
   b.claim(ticket);
   members.kill(members.isolates[1]);
+  assertEquals([a.wait(ticket, 300).state, a.stats().requeued], ["timed-out", 1]);
   assertEquals(a.help(ticket, () => 6n), { state: "done", value: 6n });
 });
 

@@ -3,7 +3,7 @@ import { type MutexHandle, SharedMutex } from "../../../src/sync/futex_mutex.ts"
 import { LockBit } from "../../../src/sync/held_locks.ts";
 import { SharedExclusiveLock } from "../../../src/sync/shared_exclusive_lock.ts";
 import { slotOf } from "../../../src/sync/isolates.ts";
-import { mustHold, type Place, type Scenario } from "./scenario.ts";
+import { mustHold, nap, type Place, type Scenario } from "./scenario.ts";
 
 const INSIDE = 0, FIRST = 1, SECOND = 2;
 
@@ -48,7 +48,7 @@ export const mutexScenario: Scenario<MutexHandle> = {
         inside();
         const dies = place.mayDie();
         if (dies) await dies;
-        for (let spins = random.below(50); spins > 0; spins--) Atomics.load(words, 7);
+        if (random.oneIn(500)) nap();
         words[SECOND]++;
         words[INSIDE] = 0;
         own.unlock();
@@ -93,6 +93,7 @@ export const sharedExclusiveScenario: Scenario<{ sharedExclusive: SharedArrayBuf
           mustHold(free(ALONE), `alone twice: ${words[ALONE]}`);
           for (let at = SHARERS; at < SHARERS + 64; at++) mustHold(free(at), `${words[at]} shares beside one alone`);
           Atomics.store(words, ALONE, self.token);
+          if (random.oneIn(500)) nap();
           const dies = place.mayDie();
           if (dies) await dies;
           Atomics.store(words, ALONE, 0);
@@ -101,6 +102,7 @@ export const sharedExclusiveScenario: Scenario<{ sharedExclusive: SharedArrayBuf
           own.lockShared();
           Atomics.store(words, mine, self.token);
           mustHold(free(ALONE), `${words[ALONE]} is alone beside a sharer`);
+          if (random.oneIn(1000)) nap();
           const dies = place.mayDie();
           if (dies) await dies;
           Atomics.store(words, mine, 0);

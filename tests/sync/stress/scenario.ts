@@ -66,7 +66,7 @@ export interface Start {
   readonly isolates: { isolates: SharedArrayBuffer };
   readonly arena: ArenaHandle;
   readonly words: Int32Array<SharedArrayBuffer>;
-  /** Operations done, one word for each of the eight places. */
+  /** Operations done, one word for each place; then the number of isolates that are ready. */
   readonly progress: Int32Array<SharedArrayBuffer>;
   readonly place: number;
   readonly operations: number;
@@ -81,4 +81,11 @@ export interface Start {
 /** Fails the scenario. */
 export function mustHold(condition: boolean, what: string): asserts condition {
   if (!condition) throw new Error(`INVARIANT: ${what}`);
+}
+
+const napWord = new Int32Array(new SharedArrayBuffer(4));
+
+/** Sleeps a millisecond, so that others run into what this isolate holds. */
+export function nap(): void {
+  Atomics.wait(napWord, 0, 0, 1);
 }

@@ -46,7 +46,7 @@ export async function stress(options: StressOptions): Promise<StressReport> {
   const random = new Random(seed);
   const own = { registry, self, arena, words, random, mayDie: () => undefined };
   const made = scenario.create(own, SUPERVISOR_RECHECK_MS);
-  const progress = new Int32Array(new SharedArrayBuffer(4 * isolates));
+  const progress = new Int32Array(new SharedArrayBuffer(4 * (isolates + 1)));
   const quota = Math.ceil(options.operations / isolates);
   let plannedDeaths = options.deaths, deaths = 0, done = 0, checks = 0, started = 0, expected = 0;
   let failure: string | undefined;
@@ -130,5 +130,10 @@ export async function stress(options: StressOptions): Promise<StressReport> {
     for (const worker of workers) worker.terminate();
     throw new Error(`${name}, seed ${seed}: ${failure}`);
   }
-  return { operations: progress.reduce((a, b) => a + b), deaths, checks, ms: Math.round(performance.now() - begin) };
+  return {
+    operations: progress.subarray(0, isolates).reduce((a, b) => a + b),
+    deaths,
+    checks,
+    ms: Math.round(performance.now() - begin),
+  };
 }

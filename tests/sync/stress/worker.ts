@@ -37,6 +37,14 @@ setStepHook((point) => {
   else for (let spins = delays.below(2000); spins > 0; spins--) Atomics.load(nap, 0);
 });
 
+// All begin at once; else the first would be done before the last has started.
+const gate = start.progress.length - 1;
+Atomics.add(start.progress, gate, 1);
+Atomics.notify(start.progress, gate);
+for (let ready = 0; (ready = Atomics.load(start.progress, gate)) < gate;) {
+  Atomics.wait(start.progress, gate, ready, 1000);
+}
+
 /** Ends here, with whatever it holds. */
 async function die(): Promise<void> {
   setStepHook(undefined);
