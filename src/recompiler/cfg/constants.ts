@@ -3,6 +3,11 @@ import { opcodeId, OPCODES, Trait } from "../../rdna/table.ts";
 
 /** Key under which SCC is kept among the known registers. */
 const SCC = Operand.Scc;
+/**
+ * Added to a register's number: the key of an even value to which a carry that is not known may have been added. ACO's long jumps keep SCC in the lowest bit of
+ * the address that way, until s_bitset0_b32 clears it (Mesa, aco_assembler.cpp, emit_long_jump).
+ */
+const WITH_CARRY = 0x1000;
 
 /**
  * Scalar registers whose values are known, for the computation of jump targets: register number (or 253 for SCC) -> 32-bit unsigned value. Only
@@ -24,6 +29,7 @@ const op = {
   subb: opcodeId("s_subb_u32"),
   and: opcodeId("s_and_b32"),
   or: opcodeId("s_or_b32"),
+  bitset0: opcodeId("s_bitset0_b32"),
 };
 
 /** Applies the instruction to `known`. `nextAddress`: guest address of the instruction behind it. */
@@ -54,6 +60,9 @@ export function follow(instruction: Instruction, nextAddress: bigint, known: Kno
     case op.or:
       compute(instruction, known);
       return;
+    case op.bitset0:
+      clearBit(instruction, known);
+      return;
   }
   forget(instruction, known);
 }
@@ -74,6 +83,7 @@ export function meet(known: KnownRegisters, other: KnownRegisters): boolean {
 
 function set(known: KnownRegisters, register: number, value: number | undefined): void {
   if (register < 0 || register === Operand.Null) return;
+  known.delete(register + WITH_CARRY);
   if (value === undefined) known.delete(register);
   else known.set(register, value >>> 0);
 }
@@ -101,6 +111,14 @@ function moveWide(instruction: Instruction, known: KnownRegisters): void {
   set(known, dst + 1, high);
 }
 
+function clearBit(instruction: Instruction, known: KnownRegisters): void {
+  const { dst } = instruction;
+  const bit = read(instruction, instruction.src0, known);
+  const old = known.get(dst), even = known.get(dst + WITH_CARRY);
+  if (bit === 0 && even !== undefined) set(known, dst, even);
+  else set(known, dst, bit === undefined || old === undefined ? undefined : old & ~(1 << (bit & 31)));
+}
+
 function compute(instruction: Instruction, known: KnownRegisters): void {
   const a = read(instruction, instruction.src0, known);
   const b = read(instruction, instruction.src1, known);
@@ -117,7 +135,14 @@ function compute(instruction: Instruction, known: KnownRegisters): void {
         result = a + b;
         break;
       case op.addc:
-        if (carry === undefined) break;
+        if (carry === undefined) {
+          if ((a + b) % 2 !== 0) break;
+          // The carry goes no further than the lowest bit.
+          set(known, SCC, a + b > 0xffffffff ? 1 : 0);
+          set(known, instruction.dst, undefined);
+          known.set(instruction.dst + WITH_CARRY, (a + b) >>> 0);
+          return;
+        }
         result = a + b + carry;
         scc = result > 0xffffffff ? 1 : 0;
         break;
@@ -160,5 +185,8 @@ function forget(instruction: Instruction, known: KnownRegisters): void {
 }
 
 function forgetRange(known: KnownRegisters, first: number, count: number): void {
-  for (let i = 0; i < count; i++) known.delete(first + i);
+  for (let i = 0; i < count; i++) {
+    known.delete(first + i);
+    known.delete(first + i + WITH_CARRY);
+  }
 }
