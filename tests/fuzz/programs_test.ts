@@ -53,9 +53,9 @@ Deno.test("the random programs of the suite hold every kind of statement, and la
   }
   assert(statements > 10 * COUNT, `${statements} statements`);
   for (const kind of "code if waveIf loop leave waveLoop waterfall exchange lds call ladder".split(" ")) {
-    assert((kinds.get(kind) ?? 0) >= 40, `${kind}: ${kinds.get(kind)}`);
+    assert((kinds.get(kind) ?? 0) >= 20, `${kind}: ${kinds.get(kind)}`);
   }
-  assert(deep >= 40, `${deep} leave a loop from inside of a condition`);
+  assert(deep >= 20, `${deep} leave a loop from inside of a condition`);
 });
 
 const FOUND = new URL("programs/found/", import.meta.url);

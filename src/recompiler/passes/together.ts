@@ -29,7 +29,8 @@ export function keepTogether(ir: Ir, wavePerWorkgroup: boolean): Ir {
   if (joint.size === 0) return ir;
   for (const construct of joint) {
     for (let i = construct; i < structure.endOf[construct]; i++) {
-      if (ir.op[i] === Op.Barrier && ir.a[i] === 0) return ir;
+      const { effect } = OPS[ir.op[i]];
+      if (effect === true && !needsAll(ir, i) && !ACCESSES.has(ir.op[i])) return ir; // the guest's barrier, above all
     }
   }
   const writes = ir.op.subarray(0, ir.length).some((op) => op === Op.Store || op === Op.Atomic);

@@ -437,11 +437,16 @@ class Emitter {
     code.ds("ds_write_b32", { addr: v(12), data: v(store) });
     code.sopp("s_waitcnt", 0);
     if (barrier) code.sopp("s_barrier");
-    // Within the wave, and within the threads that exist: LDS that nobody wrote holds whatever was there before.
-    const mask = Math.min(waveSize, 2 ** Math.floor(Math.log2(threads))) - 1;
+    // Without barriers within the wave; always within the threads that exist: LDS that nobody wrote holds whatever was there before.
+    const mask = barrier ? 2 ** Math.floor(Math.log2(threads)) - 1 : waveSize - 1;
     code.vop("v_add_nc_u32", v(12), int(distance), v(0));
-    code.vop("v_and_b32", v(12), int(mask), v(12));
+    code.vop("v_and_b32", v(12), Operand.Literal, v(12), mask);
+    if (!barrier && threads > waveSize) {
+      code.vop("v_and_b32", v(13), Operand.Literal, v(0), -waveSize >>> 0);
+      code.vop("v_or_b32", v(12), v(13), v(12));
+    }
     if (this.tree.settings.limit !== undefined) code.vop("v_min_u32", v(12), LAST_THREAD, v(12));
+    else if (threads % waveSize !== 0) code.vop("v_min_u32", v(12), Operand.Literal, v(12), threads - 1);
     code.vop("v_lshlrev_b32", v(12), int(3), v(12));
     code.ds("ds_read_b32", { addr: v(12), dst: v(13) });
     code.sopp("s_waitcnt", 0);

@@ -91,16 +91,20 @@ class Generator {
     return list;
   }
 
-  /** The statements inside of one; lanes leave the loop around it there, unless it is a loop of another kind itself. */
-  private block(inLoop = this.#inLoop): Statement[] {
+  /**
+   * The statements inside of one; lanes leave the loop around it there, unless it is a loop of another kind itself.
+   *
+   * @param inside not all waves come by
+   */
+  private block(inLoop = this.#inLoop, inside = true): Statement[] {
     const outer = this.#inLoop;
     this.#inLoop = inLoop;
     this.#depth++;
-    this.#inside++;
+    if (inside) this.#inside++;
     const list: Statement[] = [];
     const count = this.random.below(4);
     for (let k = 0; k < count && this.#budget > 0; k++) list.push(this.statement());
-    this.#inside--;
+    if (inside) this.#inside--;
     this.#depth--;
     this.#inLoop = outer;
     return list;
@@ -151,6 +155,11 @@ class Generator {
       };
     }
     if (roll === 19) {
+      // Rounds that all waves go through together: barriers may be inside.
+      const together = this.#inside === 0 && random.chance(0.5);
+      if (together) {
+        return { kind: "waveLoop", trips: 1 + random.below(4), body: this.block(false, false), leave: null };
+      }
       return {
         kind: "waveLoop",
         trips: 1 + random.below(4),
@@ -162,10 +171,8 @@ class Generator {
       return { kind: "waterfall", vector: this.v(), scalar: this.s(), body: this.block(false) };
     }
     if (roll === 21) {
-      const alone = this.settings.threads <= this.settings.waveSize;
-      // Without barriers only within a wave; with barriers only where all waves come by.
-      if (!alone && this.#inside > 0) return { kind: "lds", words: this.ownLds() };
-      const barrier = this.#inside === 0 && (!alone || random.chance(0.5));
+      // Without barriers within the wave; with barriers only where all waves come by.
+      const barrier = this.#inside === 0 && random.chance(0.5);
       return { kind: "exchange", barrier, store: this.v(), load: this.v(), distance: 1 + random.below(63) };
     }
     if (roll === 22 && this.callees > 0) {

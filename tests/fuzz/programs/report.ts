@@ -47,6 +47,7 @@ export function fuzzPrograms(
       add(report.shapes, shapeOf(tree.settings));
     } else if (outcome.kind === "refused") add(report.refused, `${outcome.by}: ${outcome.why}`);
     else {
+      console.log(`program ${seed} ${outcome.kind}: ${outcome.text.slice(0, 300)}; making it smaller`);
       const small = minimize(tree, (each) => run(each).kind === outcome.kind, tries);
       report.failures.push({ seed, outcome, tree: small });
     }
