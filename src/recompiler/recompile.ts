@@ -5,6 +5,7 @@ import { isGds } from "./lift/gds.ts";
 import { lift } from "./lift/lift.ts";
 import { dropAbsentLanes, keepOneThread } from "./passes/absent_lanes.ts";
 import { checkAddedBarriers } from "./passes/added_barriers.ts";
+import { dropUnseenChoices } from "./passes/demand.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
@@ -57,6 +58,8 @@ export function recompile(
   if (dropAbsentLanes(ir, request)) ir = deadCode(simplify(ir));
   const together = keepTogether(ir, threads <= request.waveSize);
   if (together !== ir) ir = deadCode(simplify(together));
+  const seen = dropUnseenChoices(ir);
+  if (seen.changed) ir = deadCode(simplify(seen.ir));
   observe?.("final", () => dumpIr(ir));
   const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
   let artifact: Artifact;

@@ -9,7 +9,7 @@ import { GENERIC_DEVICE } from "../../src/cli/recompile/device.ts";
 import { AnyAgcError, ExitCode, UsageError } from "../../src/errors.ts";
 import type { CompareRow } from "./compare_module.ts";
 import { defaultFolders, moduleNames } from "./corpus.ts";
-import { compareText, recompileText } from "./report.ts";
+import { compareText, recompileText, wordsText } from "./report.ts";
 import { recompileModule, type RecompileRow } from "./recompile_modules.ts";
 import { Runner } from "./runner.ts";
 
@@ -22,6 +22,9 @@ generated inputs, against the modules that they were compiled from (the treated 
   --limit N           at most N modules
   --step N            every Nth module only
   --first N           leave out the first N modules
+  --words             also say where the words are, by cause
+  --inlined           also count words with all functions inlined in both modules; takes a while
+  --plain             recompile programs that find their descriptors themselves, as the driver does it where the host cannot
   --run               run them; without it no device is needed
   --only-run          run them, and leave the recompiling figures out
   --interpreter       compare with the reference interpreter running the machine code, not with the original module
@@ -43,7 +46,7 @@ export async function real(args: readonly string[]): Promise<number> {
 
 async function run(args: readonly string[]): Promise<number> {
   const options = parseArgs(args, {
-    boolean: ["help", "run", "only-run", "interpreter"],
+    boolean: ["help", "run", "only-run", "interpreter", "words", "inlined", "plain"],
     string: ["wave", "limit", "step", "first", "timeout", "json"],
     unknown: (arg) => {
       throw new UsageError("usage.option", `unknown argument ${arg}; --help lists them`);
@@ -65,9 +68,19 @@ async function run(args: readonly string[]): Promise<number> {
   if (!options["only-run"]) {
     const tools = openSpirvTools();
     for (const module of modules) {
-      rows.push(recompileModule(module, { folders, wave, device: GENERIC_DEVICE.device, tools }));
+      rows.push(
+        recompileModule(module, {
+          folders,
+          wave,
+          device: GENERIC_DEVICE.device,
+          tools,
+          resolve: !options.plain,
+          inlined: options.inlined,
+        }),
+      );
     }
     console.log(`wave ${wave}\n\n${recompileText(rows)}`);
+    if (options.words) console.log(`\n${wordsText(rows)}`);
   }
   if (options.run || options["only-run"]) {
     const timeout = 1000 * numberOf("timeout", options.timeout, 60);

@@ -9,6 +9,7 @@ import { AnyAgcError } from "../../src/errors.ts";
 import { recompile } from "../../src/recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice } from "../../src/recompiler/request.ts";
 import type { WaveSize } from "../corpus/compile.ts";
+import { causesOf, type WordCauses } from "./words.ts";
 import { type CorpusFolders, machineCode, moduleWords } from "./corpus.ts";
 
 /** What became of one module. */
@@ -26,6 +27,12 @@ export interface RecompiledRow {
   /** Words of the original and of the recompiled module, both without debug information. */
   readonly originalWords: number;
   readonly words: number;
+  /** The same with all functions inlined into the entry point, as drivers do it. */
+  readonly inlining?: { readonly originalWords: number; readonly words: number };
+  /** Words by cause. */
+  readonly causes: WordCauses;
+  /** Whether descriptors and constants come from the host. */
+  readonly resolved: boolean;
   /** Guest instructions. */
   readonly instructions: number;
   readonly laneMode: Artifact["laneMode"];
@@ -41,13 +48,22 @@ export interface RecompileOptions {
   readonly wave: WaveSize;
   readonly device: RecompilerDevice;
   readonly tools: SpirvTools;
+  /** The host computes descriptors and constants before the dispatch, as the driver does it wherever it can. */
+  readonly resolve?: boolean;
+  /** Also count words with all functions inlined; takes a while. */
+  readonly inlined?: boolean;
 }
 
+const INLINE = ["--strip-debug", "--inline-entry-points-exhaustive"];
+
 /** Recompiles one module. */
-export function recompileModule(module: string, { folders, wave, device, tools }: RecompileOptions): RecompileRow {
+export function recompileModule(
+  module: string,
+  { folders, wave, device, tools, resolve = true, inlined = false }: RecompileOptions,
+): RecompileRow {
   const shader = machineCode(folders.originalCode, module, wave);
   if (shader === undefined) return { module, outcome: "no-code" };
-  let artifact: Artifact;
+  let artifact: Artifact, causes: WordCauses = {};
   const start = performance.now();
   try {
     const request = { ...shaderCandidate(shader, wave).request(device), resolve };
@@ -60,11 +76,17 @@ export function recompileModule(module: string, { folders, wave, device, tools }
   }
   const milliseconds = performance.now() - start;
   const [problem] = tools.validate(artifact.spirv);
+  const original = moduleWords(folders.original, module);
   return {
     module,
     outcome: "recompiled",
-    originalWords: tools.optimize(moduleWords(folders.original, module), ["--strip-debug"]).length,
+    originalWords: tools.optimize(original, ["--strip-debug"]).length,
     words: tools.optimize(artifact.spirv, ["--strip-debug"]).length,
+    inlining: inlined
+      ? { originalWords: tools.optimize(original, INLINE).length, words: tools.optimize(artifact.spirv, INLINE).length }
+      : undefined,
+    causes,
+    resolved: artifact.resources !== undefined,
     instructions: artifact.instructionCount,
     laneMode: artifact.laneMode,
     insertedBarriers: artifact.insertedBarriers,

@@ -51,12 +51,49 @@ export function recompileText(rows: readonly RecompileRow[]): string {
   ].join("\n\n");
 }
 
+/** Where the words of all recompiled modules are: the mean over the modules of what each cause adds to the ratio, and the share of all words. */
+export function wordsText(rows: readonly RecompileRow[]): string {
+  const recompiled = rows.filter((row): row is RecompiledRow => row.outcome === "recompiled");
+  const ratios = new Map<string, number>(), words = new Map<string, number>();
+  let total = 0;
+  for (const { causes, originalWords } of recompiled) {
+    for (const [cause, count] of Object.entries(causes)) {
+      ratios.set(cause, (ratios.get(cause) ?? 0) + count / originalWords / recompiled.length);
+      words.set(cause, (words.get(cause) ?? 0) + count);
+      total += count;
+    }
+  }
+  return table(
+    ["where the words are", "adds to the ratio", "share of all"],
+    [...ratios].sort((a, b) => b[1] - a[1]).map(([cause, ratio]) => [
+      cause,
+      ratio.toFixed(3),
+      `${(100 * words.get(cause)! / total).toFixed(1)} %`,
+    ]),
+  );
+}
+
+/** The five numbers of a distribution. */
+function spread(values: readonly number[]): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (q: number) => quantile(sorted, q).toFixed(2);
+  return `least ${at(0)}, 10 % ${at(0.1)}, median ${at(0.5)} (wanted: at most ${MEDIAN_LIMIT}), 90 % ${at(0.9)}, ` +
+    `most ${sorted.at(-1)!.toFixed(2)} (wanted: at most ${LARGEST_LIMIT})`;
+}
+
+/** The ratios with all functions inlined, where they were counted. */
+function inliningText(rows: readonly RecompiledRow[]): string[] {
+  const counted = rows.flatMap(({ inlining }) =>
+    inlining === undefined ? [] : [inlining.words / inlining.originalWords]
+  );
+  return counted.length === 0 ? [] : [`The same with all functions inlined in both: ${spread(counted)}`];
+}
+
 /** Distribution of the ratios of words, and the worst ten. */
 export function ratioText(rows: readonly RecompiledRow[]): string {
   if (rows.length === 0) return "no ratios";
   const ratio = ({ words, originalWords }: RecompiledRow) => words / originalWords;
   const sorted = rows.map(ratio).sort((a, b) => a - b);
-  const at = (q: number) => quantile(sorted, q).toFixed(2);
   const bounds = [1, 1.5, 2, 3, 4, 6, 8, 12, Infinity];
   const bins = bounds.map((bound, i) => {
     const low = bounds[i - 1] ?? 0;
@@ -67,9 +104,9 @@ export function ratioText(rows: readonly RecompiledRow[]): string {
   });
   const worst = rows.toSorted((a, b) => ratio(b) - ratio(a)).slice(0, 10);
   return [
-    `Words recompiled / original over ${rows.length} modules, both without debug information: least ${at(0)}, ` +
-    `10 % ${at(0.1)}, median ${at(0.5)} (wanted: at most ${MEDIAN_LIMIT}), 90 % ${at(0.9)}, ` +
-    `most ${sorted.at(-1)!.toFixed(2)} (wanted: at most ${LARGEST_LIMIT})`,
+    `Words recompiled / original over ${rows.length} modules, both without debug information: ${spread(sorted)}`,
+    ...inliningText(rows),
+    `Descriptors and constants from the host in ${rows.filter(({ resolved }) => resolved).length} of them`,
     table(["ratio", "modules"], bins),
     table(
       ["worst", "ratio", "words", "original", "guest instructions", "words per instruction", "lanes", "reason"],
@@ -88,10 +125,12 @@ export function ratioText(rows: readonly RecompiledRow[]): string {
 }
 
 /** Which factor of the ratio is the larger one: RADV's code (unrolled, specialized), or words for each of its instructions. */
-function whyLong({ words, originalWords, instructions }: RecompiledRow): string {
+function whyLong({ words, originalWords, instructions, causes }: RecompiledRow): string {
   const perInstruction = words / instructions, perWord = instructions / originalWords;
+  const [largest] = Object.entries(causes).sort((a, b) => b[1] - a[1]);
+  const most = largest === undefined ? "" : `; most in ${largest[0]} (${(100 * largest[1] / words).toFixed(0)} %)`;
   return `${perWord.toFixed(2)} guest instructions for a word of the original (unrolled code), ` +
-    `${perInstruction.toFixed(1)} words for each`;
+    `${perInstruction.toFixed(1)} words for each${most}`;
 }
 
 /** What came of running modules. */

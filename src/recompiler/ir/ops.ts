@@ -265,6 +265,8 @@ export const MemoryWidth = {
   Signed: 0x20,
   /** Coherent with other workgroups (GLC/DLC). */
   Coherent: 0x40,
+  /** Of a load: its value is only looked at where it is active, so that it may be anything elsewhere. */
+  Speculative: 0x80,
 } as const;
 
 /** Atomic operations, low 5 bits of operand `d`. */

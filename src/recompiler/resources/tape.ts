@@ -43,6 +43,7 @@ export class TapeBuilder {
   private scanned = 0;
   /** Node of each IR value that is on the tape, plus 1. */
   private readonly nodes = new Map<number, number>();
+  private readonly known = new Map<string, number>();
   private readonly op: number[] = [];
   private readonly columns: [number[], number[], number[], number[]] = [[], [], [], []];
   /** Values that stand for a node: inputs that `resolve` made. */
@@ -92,8 +93,14 @@ export class TapeBuilder {
   }
 
   private append(op: number, a = 0, b = 0, c = 0, d = 0): number {
+    // Programs load the same descriptors again and again.
+    const key = `${op},${a},${b},${c},${d}`;
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
     [a, b, c, d].forEach((value, k) => this.columns[k].push(value));
-    return this.op.push(op) - 1;
+    const node = this.op.push(op) - 1;
+    this.known.set(key, node);
+    return node;
   }
 
   /** Finds out about the values that have been added to the program. Operands of all but phis come first. */

@@ -75,18 +75,6 @@ export class Faults {
     return this.infoVariable !== 0;
   }
 
-  /** The private variables: for functions that note faults themselves. */
-  get variables(): { info: number; address: number } {
-    this.declare();
-    return { info: this.infoVariable, address: this.addressVariable };
-  }
-
-  /** To be called before a function that notes faults: what has failed so far is in the variables, and comes from there afterwards. */
-  settle(): void {
-    this.leaveBlock();
-    this.current.block = 0;
-  }
-
   private fold(): void {
     const { body, module } = this.e;
     this.declare();

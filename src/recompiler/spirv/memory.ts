@@ -164,9 +164,16 @@ function atomicOperands(e: Emitter, data: number, compares: boolean, wide: boole
 
 // --- LDS ---
 
+/** Stands for a predicate that need not be looked at. */
+const ALWAYS = 0;
+
 /** The predicate as call operands: none when it is always true. */
 function predicate(e: Emitter, active: number): number[] {
-  return e.isConstant(active, 1) ? [] : [e.use(active)];
+  return isPredicate(e, active) ? [e.use(active)] : [];
+}
+
+function isPredicate(e: Emitter, active: number): boolean {
+  return active !== ALWAYS && !e.isConstant(active, 1);
 }
 
 /** What is known of an LDS access before the program runs. */
@@ -176,7 +183,7 @@ function ldsForm(e: Emitter, address: number, active: number, width: number): Ld
   return {
     bytes,
     signed: bytes < 4 && (width & MemoryWidth.Signed) !== 0,
-    predicated: !e.isConstant(active, 1),
+    predicated: isPredicate(e, active),
     aligned,
     inRange: e.facts.upper[address] + bytes <= ldsDwords(e) * 4,
   };
@@ -197,16 +204,15 @@ function ldsIndex(e: Emitter, address: number, k: number): number {
 
 function ldsLoad(e: Emitter, i: number): void {
   const { ir, body, module } = e;
-  const [address, active, width] = [ir.a[i], ir.b[i], ir.c[i]];
+  const [address, width] = [ir.a[i], ir.c[i]];
+  // Nothing can go wrong where a load is not active; only its value would have to be 0.
+  const active = (width & MemoryWidth.Speculative) !== 0 ? ALWAYS : ir.b[i];
   const form = ldsForm(e, address, active, width);
   const type = ir.type[i] as T;
   if (ldsDwords(e) === 0) e.ids[i] = module.zero(type);
-  else if (form.inRange && form.aligned && form.bytes >= 4) {
+  else if (form.inRange && form.aligned && form.bytes === 4) {
     // Reading what an inactive lane may not see harms nobody, but its value must be zero.
-    const parts: number[] = [];
-    const cells = ldsCells(e.functions, ldsDwords(e));
-    for (let k = 0; k * 4 < form.bytes; k++) parts.push(cells.load(body, ldsIndex(e, address, k)));
-    const value = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, type, parts);
+    const value = ldsCells(e.functions, ldsDwords(e)).load(body, ldsIndex(e, address, 0));
     e.ids[i] = form.predicated ? body.select(type, e.use(active), value, module.zero(type)) : value;
   } else {
     const id = ldsLoadFunction(e.functions, ldsDwords(e), form);
@@ -219,12 +225,8 @@ function ldsStore(e: Emitter, i: number): void {
   const [address, active, value, width] = [ir.a[i], ir.b[i], ir.c[i], ir.d[i]];
   const form = ldsForm(e, address, active, width & ~MemoryWidth.Signed);
   if (ldsDwords(e) === 0) return;
-  if (form.inRange && form.aligned && form.bytes >= 4 && !form.predicated) {
-    const cells = ldsCells(e.functions, ldsDwords(e));
-    for (let k = 0; k * 4 < form.bytes; k++) {
-      const part = form.bytes === 4 ? e.use(value) : body.extract(T.U32, e.use(value), k);
-      cells.store(body, ldsIndex(e, address, k), part);
-    }
+  if (form.inRange && form.aligned && form.bytes === 4 && !form.predicated) {
+    ldsCells(e.functions, ldsDwords(e)).store(body, ldsIndex(e, address, 0), e.use(value));
     return;
   }
   const id = ldsStoreFunction(e.functions, ldsDwords(e), form);

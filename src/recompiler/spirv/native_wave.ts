@@ -24,6 +24,11 @@ export class NativeExchange extends LaneExchange {
     return [body.extract(T.U32, ballot, 0), high];
   }
 
+  /** Whether a condition holds in any lane of the wave. */
+  override any(condition: number): number {
+    return this.notZero(this.e.body, this.vote(condition));
+  }
+
   /** Value of `value` in lane `lane` (an id; only its low bits count) of the wave. */
   override readLane(value: number, lane: number): number {
     const { body, module, request } = this.e;

@@ -166,19 +166,18 @@ export class Resolved {
     const composed = op === Op.Load && request.unalignedLoads === true && !this.isAligned(ir.a[i], needed);
     const alignment = composed || this.isAligned(ir.a[i], needed) ? 1 : needed;
     const added = ir.type[ir.a[i]] === Type.V2;
-    if (added || alignment > 1) e.faults.declare();
+    const speculative = op === Op.Load && (immediate & MemoryWidth.Speculative) !== 0 && !added && alignment === 1;
     const float = op === Op.Load ? wantsFloat(e, i) : op === Op.Store && e.floatForm[ir.c[i]] !== 0;
     return {
       bytes,
       volatile: op !== Op.Atomic && (immediate & MemoryWidth.Coherent) !== 0,
       float,
       signed: op === Op.Load && bytes < 4 && (immediate & MemoryWidth.Signed) !== 0,
-      predicated: !e.isConstant(ir.b[i], 1),
+      predicated: !e.isConstant(ir.b[i], 1) && !speculative,
       added,
       alignment,
       native: bytes === 1 ? request.device.storage8 : request.device.storage16,
       composed,
-      faults: added || alignment > 1 ? e.faults.variables : undefined,
     };
   }
 
@@ -204,7 +203,8 @@ export class Resolved {
     if (form.predicated) operands.push(e.use(ir.b[i]));
     if (form.added) operands.push(buffer.extentId, added);
     if (mayFail(form)) {
-      e.faults.settle();
+      // What failed before must be on record first.
+      if (e.faults.declared) e.faults.report();
       const bytes = op === Op.Store ? Math.min(form.bytes, 4) : form.bytes;
       const pc = ir.pc[i];
       if (pc > MAX_ACCESS_PC) throw e.refuse(i, "program-size", "memory access behind 16 MiB of code");

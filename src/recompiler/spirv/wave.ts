@@ -1,4 +1,5 @@
 import { Uniformity } from "../passes/uniformity.ts";
+import type { Body } from "./body.ts";
 import { Code, Glsl, Scope, Semantics, Storage } from "./codes.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import type { ExchangePlan } from "./exchange_plan.ts";
@@ -45,8 +46,8 @@ export class LaneExchange {
   private readonly reading: boolean[] = new Array(VALUE_SETS).fill(false);
   private valueSlots = 0;
   private voteSlots = 0;
-  /** The last vote: condition, block and results. */
-  private last = { condition: 0, block: 0, words: [0, 0] };
+  /** The last vote: condition, block, set and results (0: not read yet). */
+  private last = { condition: 0, block: 0, set: 0, words: [0, 0] };
 
   constructor(protected readonly e: Emitter, readonly plan: ExchangePlan) {
     this.waves = Math.ceil(threads(e) / e.request.waveSize);
@@ -88,6 +89,7 @@ export class LaneExchange {
   /** A barrier has been emitted. */
   passBarrier(): void {
     this.reading.fill(false);
+    if (this.last.words[0] === 0) this.last.block = 0;
     for (let set = 0; set < VOTE_SETS; set++) {
       if (this.votes[set] === Vote.Zeroed) this.votes[set] = Vote.Clear;
       else if (this.votes[set] === Vote.Busy) this.votes[set] = Vote.Used;
@@ -98,7 +100,7 @@ export class LaneExchange {
   vote(condition: number): [number, number] {
     const { body } = this.e;
     if (this.last.condition === condition && this.last.block === body.block) {
-      return this.last.words as [number, number];
+      return this.last.words[0] === 0 ? this.readVote(this.last.set, condition) : this.last.words as [number, number];
     }
     const set = this.clearVoteSet();
     this.castVote(set, condition);
@@ -117,6 +119,46 @@ export class LaneExchange {
     return body.op2(Code.INotEqual, T.Bool, word, module.u32(0));
   }
 
+  /** Whether a condition holds in any lane of the wave: a Bool. */
+  any(condition: number): number {
+    const { body } = this.e;
+    if (this.last.condition === condition && this.last.block === body.block) {
+      return this.notZero(body, this.vote(condition));
+    }
+    const set = this.clearVoteSet();
+    this.castVote(set, condition);
+    this.barrier();
+    this.votes[set] = Vote.Busy;
+    this.last = { condition, block: body.block, set, words: [0, 0] };
+    return this.callFunction(`anyVote${set}`, T.Bool, [], [], (inner, wave) => {
+      inner.returnValue(this.notZero(inner, this.voteWordsOf(inner, set, wave)));
+    });
+  }
+
+  protected notZero(body: Body, [low, high]: readonly [number, number]): number {
+    const bits = this.e.request.waveSize === 32 ? low : body.op2(Code.BitwiseOr, T.U32, low, high);
+    return body.op2(Code.INotEqual, T.Bool, bits, this.e.module.u32(0));
+  }
+
+  /**
+   * Calls a function of slots, which is written when it is first called. It gets the wave's number behind its operands where there are several waves.
+   * There is no barrier in it, so that the entry point shows where its barriers are.
+   */
+  private callFunction(
+    name: string,
+    result: T,
+    types: readonly T[],
+    operands: readonly number[],
+    write: (body: Body, wave: number) => void,
+  ): number {
+    const { body, functions, inputs } = this.e;
+    const several = this.waves > 1;
+    const id = functions.get(name, result, several ? [...types, T.U32] : types, (inner) => {
+      write(inner, several ? inner.parameters[types.length] : 0);
+    });
+    return body.call(id, result, several ? [...operands, inputs.waveId()] : operands);
+  }
+
   /** Value of `value` in lane `lane` (an id; only its low bits count) of the wave. */
   readLane(value: number, lane: number): number {
     const set = this.publish(value);
@@ -127,26 +169,29 @@ export class LaneExchange {
   /** Value in the lowest active lane, of lane 0 when none is active. */
   readFirstLane(value: number, active: number): number {
     const { e } = this;
-    const { body, module } = e;
+    const { module } = e;
     const votes = this.clearVoteSet();
     const set = this.publish(value);
     this.castVote(votes, active);
     this.barrier();
-    const [low, high] = this.readVote(votes, active);
-    const first = (word: number) => body.glsl1(Glsl.FindILsb, T.U32, word);
-    const zero = module.u32(0);
-    if (e.request.waveSize === 32) {
+    this.votes[votes] = Vote.Busy;
+    this.last = { condition: active, block: e.body.block, set: votes, words: [0, 0] };
+    this.reading[set] = true;
+    return this.callFunction(`firstLane${votes}.${set}`, T.U32, [], [], (body, wave) => {
+      const [low, high] = this.voteWordsOf(body, votes, wave);
+      const first = (word: number) => body.glsl1(Glsl.FindILsb, T.U32, word);
+      const zero = module.u32(0);
+      let lane: number;
       // FindILsb of 0 is -1.
-      return this.readSlot(set, body.glsl(Glsl.SMax, T.U32, [first(low), zero]));
-    }
-    const inHigh = body.glsl(Glsl.SMax, T.U32, [
-      body.op2(Code.IAdd, T.U32, first(high), module.u32(32)),
-      zero,
-    ]);
-    const highEmpty = body.op2(Code.IEqual, T.Bool, high, zero);
-    const lowEmpty = body.op2(Code.IEqual, T.Bool, low, zero);
-    const upper = body.select(T.U32, highEmpty, zero, inHigh);
-    return this.readSlot(set, body.select(T.U32, lowEmpty, upper, first(low)));
+      if (e.request.waveSize === 32) lane = body.glsl(Glsl.SMax, T.U32, [first(low), zero]);
+      else {
+        const inHigh = body.glsl(Glsl.SMax, T.U32, [body.op2(Code.IAdd, T.U32, first(high), module.u32(32)), zero]);
+        const highEmpty = body.op2(Code.IEqual, T.Bool, high, zero);
+        const lowEmpty = body.op2(Code.IEqual, T.Bool, low, zero);
+        lane = body.select(T.U32, lowEmpty, body.select(T.U32, highEmpty, zero, inHigh), first(low));
+      }
+      body.returnValue(this.slotOf(body, set, lane, wave));
+    });
   }
 
   /** A condition that all invocations of the workgroup take from its first one. */
@@ -174,8 +219,8 @@ export class LaneExchange {
   }
 
   /** Pointer to slot `constant + index` of an array; `index` is an id, or 0 for none. */
-  private slot(array: number, constant: number, index: number): number {
-    const { body, module } = this.e;
+  private slot(array: number, constant: number, index: number, body: Body = this.e.body): number {
+    const { module } = this.e;
     let at = index;
     if (index === 0) at = module.u32(constant);
     else if (constant !== 0) at = body.op2(Code.IAdd, T.U32, index, module.u32(constant));
@@ -183,10 +228,10 @@ export class LaneExchange {
   }
 
   /** First slot of this wave, `stride` slots a wave: an id, or 0 when there is one wave. */
-  private waveBase(stride: number): number {
-    const { inputs, body, module } = this.e;
+  private waveBase(stride: number, body: Body = this.e.body, wave = 0): number {
+    const { inputs, module } = this.e;
     if (this.waves === 1) return 0;
-    return body.op2(Code.IMul, T.U32, inputs.waveId(), module.u32(stride));
+    return body.op2(Code.IMul, T.U32, wave || inputs.waveId(), module.u32(stride));
   }
 
   /** Writes each lane's value to its slot, in a set that nobody reads, and returns the set. */
@@ -202,20 +247,27 @@ export class LaneExchange {
   }
 
   private readSlot(set: number, lane: number): number {
+    this.reading[set] = true;
+    return this.callFunction(`slot${set}`, T.U32, [T.U32], [lane], (body, wave) => {
+      body.returnValue(this.slotOf(body, set, body.parameters[0], wave));
+    });
+  }
+
+  /** Value of a lane in a set of slots. */
+  private slotOf(body: Body, set: number, lane: number, wave: number): number {
     const { e } = this;
-    const { body, module } = e;
+    const { module } = e;
     const { waveSize } = e.request;
     let index = body.op2(Code.BitwiseAnd, T.U32, lane, module.u32(waveSize - 1));
-    const base = this.waveBase(waveSize);
+    const base = this.waveBase(waveSize, body, wave);
     if (base !== 0) index = body.op2(Code.IAdd, T.U32, base, index);
-    let value = body.load(T.U32, this.slot(this.values, set * this.slotsPerSet, index));
+    let value = body.load(T.U32, this.slot(this.values, set * this.slotsPerSet, index, body));
     const count = threads(e);
     if (count % waveSize !== 0) {
       // Lanes of the last wave that do not exist read as 0.
       const exists = body.op2(Code.ULessThan, T.Bool, index, module.u32(count));
       value = body.select(T.U32, exists, value, module.u32(0));
     }
-    this.reading[set] = true;
     return value;
   }
 
@@ -231,21 +283,45 @@ export class LaneExchange {
   }
 
   private zeroUsedVotes(): void {
-    const { body, module, request } = this.e;
+    for (const set of this.usedVotes()) this.zeroVotes(this.e.body, set);
+  }
+
+  /** Sets that may be zeroed; from now on they are. */
+  private usedVotes(): number[] {
+    const sets: number[] = [];
     for (let set = 0; set < VOTE_SETS; set++) {
       if (this.votes[set] !== Vote.Used) continue;
-      // Every lane zeroes the wave's words.
-      const base = this.waveBase(2);
-      for (let word = 0; word < request.waveSize / 32; word++) {
-        body.words.put3(Code.Store, this.slot(this.voteWords, set * this.waves * 2 + word, base), module.u32(0));
-      }
+      sets.push(set);
       this.votes[set] = Vote.Zeroed;
+    }
+    return sets;
+  }
+
+  /** Every lane zeroes the wave's words. */
+  private zeroVotes(body: Body, set: number, wave = 0): void {
+    const { module, request } = this.e;
+    const base = this.waveBase(2, body, wave);
+    for (let word = 0; word < request.waveSize / 32; word++) {
+      const pointer = this.slot(this.voteWords, set * this.waves * 2 + word, base, body);
+      body.words.put3(Code.Store, pointer, module.u32(0));
     }
   }
 
   private castVote(set: number, condition: number): void {
-    const { body, module, inputs, request } = this.e;
-    const lane = inputs.laneId();
+    this.votes[set] = Vote.Busy;
+    // What others have read before the last barrier is zeroed before the coming one.
+    const used = this.usedVotes();
+    const name = `vote${[set, ...used].join(".")}`;
+    this.callFunction(name, T.Void, [T.Bool, T.U32], [condition, this.e.inputs.laneId()], (body, wave) => {
+      this.addVote(body, set, body.parameters[0], body.parameters[1], wave);
+      for (const other of used) this.zeroVotes(body, other, wave);
+      body.return();
+    });
+  }
+
+  /** Ors the lane's bit into the wave's words. */
+  private addVote(body: Body, set: number, condition: number, lane: number, wave: number): void {
+    const { module, request } = this.e;
     const bit = body.op2(
       Code.ShiftLeftLogical,
       T.U32,
@@ -253,33 +329,43 @@ export class LaneExchange {
       request.waveSize === 32 ? lane : body.op2(Code.BitwiseAnd, T.U32, lane, module.u32(31)),
     );
     const mine = body.select(T.U32, condition, bit, module.u32(0));
-    let index = this.waveBase(2);
+    let index = this.waveBase(2, body, wave);
     if (request.waveSize === 64) {
       const half = body.op2(Code.ShiftRightLogical, T.U32, lane, module.u32(5));
       index = index === 0 ? half : body.op2(Code.IAdd, T.U32, index, half);
     }
-    this.castBits(set, index, mine);
+    this.addBits(body, set, index, mine);
   }
 
   /** Ors bits into word `index` (an id, 0: the first) of a set. */
   private castBits(set: number, index: number, bits: number): void {
-    const { body, module } = this.e;
-    const pointer = this.slot(this.voteWords, set * this.waves * 2, index);
-    body.ops(Code.AtomicOr, T.U32, [pointer, module.u32(Scope.Workgroup), module.u32(Semantics.None), bits]);
+    this.addBits(this.e.body, set, index, bits);
     this.votes[set] = Vote.Busy;
     // What others have read before the last barrier is zeroed before the coming one.
     this.zeroUsedVotes();
   }
 
+  private addBits(body: Body, set: number, index: number, bits: number): void {
+    const { module } = this.e;
+    const pointer = this.slot(this.voteWords, set * this.waves * 2, index, body);
+    body.ops(Code.AtomicOr, T.U32, [pointer, module.u32(Scope.Workgroup), module.u32(Semantics.None), bits]);
+  }
+
   private readVote(set: number, condition: number): [number, number] {
-    const { body, module, request } = this.e;
-    const base = this.waveBase(2);
-    const first = set * this.waves * 2;
-    const low = body.load(T.U32, this.slot(this.voteWords, first, base));
-    const high = request.waveSize === 64 ? body.load(T.U32, this.slot(this.voteWords, first + 1, base)) : module.u32(0);
+    const { body } = this.e;
+    const words = this.voteWordsOf(body, set, 0);
     this.votes[set] = Vote.Busy;
-    this.last = { condition, block: body.block, words: [low, high] };
-    return [low, high];
+    this.last = { condition, block: body.block, set, words };
+    return words;
+  }
+
+  private voteWordsOf(body: Body, set: number, wave: number): [number, number] {
+    const { module, request } = this.e;
+    const base = this.waveBase(2, body, wave);
+    const first = set * this.waves * 2;
+    const low = body.load(T.U32, this.slot(this.voteWords, first, base, body));
+    if (request.waveSize === 32) return [low, module.u32(0)];
+    return [low, body.load(T.U32, this.slot(this.voteWords, first + 1, base, body))];
   }
 }
 
@@ -291,10 +377,7 @@ function exchange(e: Emitter, i: number): LaneExchange {
 }
 
 function any(e: Emitter, i: number): void {
-  const [low, high] = exchange(e, i).vote(e.use(e.ir.a[i]));
-  const { body, module, request } = e;
-  const bits = request.waveSize === 32 ? low : body.op2(Code.BitwiseOr, T.U32, low, high);
-  e.ids[i] = body.op2(Code.INotEqual, T.Bool, bits, module.u32(0));
+  e.ids[i] = exchange(e, i).any(e.use(e.ir.a[i]));
 }
 
 function anyGroup(e: Emitter, i: number): void {

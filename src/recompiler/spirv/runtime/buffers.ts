@@ -1,6 +1,7 @@
 import { AtomicKind } from "../../ir/ops.ts";
 import type { Body } from "../body.ts";
 import { Code, Glsl } from "../codes.ts";
+import { recordFault } from "../faults.ts";
 import { T } from "../module.ts";
 import type { RuntimeFunctions } from "./functions.ts";
 import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./memory.ts";
@@ -29,14 +30,6 @@ export interface BufferAccessForm {
   readonly native: boolean;
   /** Loads at addresses of any alignment, from aligned dwords. */
   readonly composed: boolean;
-  /** Private variables of the fault record (info, address), for accesses that may fail. */
-  readonly faults?: FaultVariables;
-}
-
-/** Private variables that hold the invocation's first failing access. */
-export interface FaultVariables {
-  readonly info: number;
-  readonly address: number;
 }
 
 /** Whether an access may fail, and so needs what a fault says. */
@@ -88,7 +81,7 @@ export function bufferLoad(functions: RuntimeFunctions, form: BufferAccessForm):
   return functions.get(`bufferLoad${keyOf(form)}`, type, parameterTypes(form), (body) => {
     const place = takeParameters(body, form);
     const { limit, base } = place;
-    const offset = checkedOffset(body, place, form, form.bytes);
+    const offset = checkedOffset(functions, body, place, form, form.bytes);
     const at = body.glsl(Glsl.UMin, T.U32, [offset, limit]);
     let address = body.op2(Code.IAdd, T.U64, base, body.op1(Code.UConvert, T.U64, at));
     if (form.added) address = body.op2(Code.IAdd, T.U64, address, addedIfInRange(body, place, offset));
@@ -114,40 +107,72 @@ export function bufferStore(functions: RuntimeFunctions, form: BufferAccessForm)
   return functions.get(`bufferStore${keyOf(form)}`, T.Void, [...parameterTypes(form), type], (body) => {
     const { module } = body;
     const place = takeParameters(body, form);
-    const { limit, base, rest: [value] } = place;
-    const first = checkedOffset(body, place, form, Math.min(form.bytes, 4), dwords > 1);
-    const addressOf = (offset: number) => {
-      const address = body.op2(Code.IAdd, T.U64, base, body.op1(Code.UConvert, T.U64, offset));
-      return form.added ? body.op2(Code.IAdd, T.U64, address, body.op1(Code.UConvert, T.U64, place.added)) : address;
-    };
+    const { limit, rest: [value] } = place;
     if (form.bytes <= 4) {
-      body.when(body.op2(Code.ULessThan, T.Bool, first, limit), () => {
-        storeValue(functions, body, addressOf(first), value, form);
-      });
+      storePiece(functions, body, place, form, place.offset, form.alignment, () => value);
       body.return();
       return;
     }
     // Wholly in range, as is usual: one store; else dword by dword.
     const rest = module.u32(form.bytes - 4);
     const end = body.op2(Code.ISub, T.U32, body.glsl(Glsl.UMax, T.U32, [limit, rest]), rest);
-    let whole = body.op2(Code.ULessThan, T.Bool, first, end);
-    if (form.added) whole = body.op2(Code.LogicalAnd, T.Bool, whole, fits(body, place, first, form.bytes));
+    let whole = body.op2(Code.ULessThan, T.Bool, place.offset, end);
+    if (form.predicated) whole = body.op2(Code.LogicalAnd, T.Bool, whole, place.active);
+    if (form.alignment > 1) {
+      whole = body.op2(Code.LogicalAnd, T.Bool, whole, isAligned(body, place, place.offset, form.alignment));
+    }
+    if (form.added) whole = body.op2(Code.LogicalAnd, T.Bool, whole, fits(body, place, place.offset, form.bytes));
     const dwordType = form.float ? T.F32 : T.U32;
     body.choose(T.Void, whole, () => {
-      body.storeAt(type, addressOf(first), value, 4, form.volatile);
+      body.storeAt(type, addressOf(body, place, form, place.offset), value, 4, form.volatile);
       return 0;
     }, () => {
-      // Offsets wrap, as the hardware's do; the limit is so low that what follows it does not.
+      // Offsets wrap, as the hardware's do.
       for (let k = 0; k < dwords; k++) {
-        let offset = plus(body, first, 4 * k);
-        if (form.added) offset = leaveWindow(body, place, form, offset, 4);
-        body.when(body.op2(Code.ULessThan, T.Bool, offset, limit), () => {
-          body.storeAt(dwordType, addressOf(offset), body.extract(dwordType, value, k), 4, form.volatile);
-        });
+        const piece = { ...form, bytes: 4 };
+        storePiece(
+          functions,
+          body,
+          place,
+          piece,
+          plus(body, place.offset, 4 * k),
+          form.alignment,
+          () => body.extract(dwordType, value, k),
+        );
       }
       return 0;
     });
     body.return();
+  });
+}
+
+/** Stores up to a dword, if it is to be stored; notes the fault. */
+function storePiece(
+  functions: RuntimeFunctions,
+  body: Body,
+  place: Place,
+  form: BufferAccessForm,
+  offset: number,
+  alignment: number,
+  value: () => number,
+): void {
+  let wanted = body.op2(Code.ULessThan, T.Bool, offset, place.limit);
+  if (form.predicated) wanted = body.op2(Code.LogicalAnd, T.Bool, wanted, place.active);
+  body.when(wanted, () => {
+    const store = () => {
+      storeValue(functions, body, addressOf(body, place, form, offset), value(), form);
+      return 0;
+    };
+    if (!mayFail(form)) return void store();
+    let good = alignment > 1 ? isAligned(body, place, offset, alignment) : 0;
+    if (form.added) {
+      const inside = fits(body, place, offset, form.bytes);
+      good = good === 0 ? inside : body.op2(Code.LogicalAnd, T.Bool, good, inside);
+    }
+    body.choose(T.Void, good, store, () => {
+      recordAt(functions, body, place, form, offset);
+      return 0;
+    });
   });
 }
 
@@ -163,43 +188,59 @@ export function bufferAtomic(
   const parameters = [...parameterTypes(form), ...new Array<T>(operands).fill(type)];
   return functions.get(`bufferAtomic${kind}.${keyOf(form)}`, type, parameters, (body) => {
     const place = takeParameters(body, form);
-    const { base, limit } = place;
-    const offset = checkedOffset(body, place, form, form.bytes);
+    const { limit } = place;
+    const offset = checkedOffset(functions, body, place, form, form.bytes);
     let good = body.op2(Code.ULessThan, T.Bool, offset, limit);
     if (wide) {
       const second = body.op2(Code.ULessThan, T.Bool, plus(body, offset, 4), limit);
       good = body.op2(Code.LogicalAnd, T.Bool, good, second);
     }
-    let address = body.op2(Code.IAdd, T.U64, base, body.op1(Code.UConvert, T.U64, offset));
-    if (form.added) address = body.op2(Code.IAdd, T.U64, address, body.op1(Code.UConvert, T.U64, place.added));
+    const address = addressOf(body, place, form, offset);
     body.returnValue(body.call(atomicFunction(functions, kind), type, [good, address, ...place.rest]));
   });
 }
 
+/** Device address of a place. */
+function addressOf(body: Body, { base, added }: Place, form: BufferAccessForm, offset: number): number {
+  const address = body.op2(Code.IAdd, T.U64, base, body.op1(Code.UConvert, T.U64, offset));
+  return form.added ? body.op2(Code.IAdd, T.U64, address, body.op1(Code.UConvert, T.U64, added)) : address;
+}
+
 /** The offset; where the access does not take place or fails, one that is out of range. Notes the fault. */
-function checkedOffset(body: Body, place: Place, form: BufferAccessForm, bytes: number, perDword = false): number {
-  const { module } = body;
+function checkedOffset(
+  functions: RuntimeFunctions,
+  body: Body,
+  place: Place,
+  form: BufferAccessForm,
+  bytes: number,
+): number {
   const { limit } = place;
   let { offset } = place;
   if (form.predicated) offset = body.select(T.U32, place.active, offset, limit);
-  if (form.alignment > 1) {
-    const both = form.added ? body.op2(Code.IAdd, T.U32, offset, place.added) : offset;
-    const low = body.op2(Code.BitwiseAnd, T.U32, both, module.u32(form.alignment - 1));
-    const unaligned = body.op2(Code.INotEqual, T.Bool, low, module.u32(0));
-    const bad = body.op2(Code.LogicalAnd, T.Bool, unaligned, body.op2(Code.ULessThan, T.Bool, offset, limit));
-    noteFault(body, place, form, bad, offset);
-    offset = body.select(T.U32, bad, limit, offset);
+  if (!mayFail(form)) return offset;
+  let good = form.alignment > 1 ? isAligned(body, place, offset, form.alignment) : 0;
+  if (form.added) {
+    const inside = fits(body, place, offset, bytes);
+    good = good === 0 ? inside : body.op2(Code.LogicalAnd, T.Bool, good, inside);
   }
-  return form.added && !perDword ? leaveWindow(body, place, form, offset, bytes) : offset;
+  const inRange = body.op2(Code.ULessThan, T.Bool, offset, limit);
+  const bad = body.op2(Code.LogicalAnd, T.Bool, inRange, body.op1(Code.LogicalNot, T.Bool, good));
+  body.when(bad, () => recordAt(functions, body, place, form, offset));
+  return body.select(T.U32, good, offset, limit);
 }
 
-/** Out of range where an access with a second offset would leave the window; notes the fault. */
-function leaveWindow(body: Body, place: Place, form: BufferAccessForm, offset: number, bytes: number): number {
-  const { limit } = place;
-  const outside = body.op1(Code.LogicalNot, T.Bool, fits(body, place, offset, bytes));
-  const bad = body.op2(Code.LogicalAnd, T.Bool, outside, body.op2(Code.ULessThan, T.Bool, offset, limit));
-  noteFault(body, place, form, bad, offset);
-  return body.select(T.U32, bad, limit, offset);
+/** Whether the address is a multiple of `alignment`; the base is. */
+function isAligned(body: Body, { added, extent }: Place, offset: number, alignment: number): number {
+  const { module } = body;
+  const sum = extent !== 0 ? body.op2(Code.IAdd, T.U32, offset, added) : offset;
+  const low = body.op2(Code.BitwiseAnd, T.U32, sum, module.u32(alignment - 1));
+  return body.op2(Code.IEqual, T.Bool, low, module.u32(0));
+}
+
+/** Writes the fault record. */
+function recordAt(functions: RuntimeFunctions, body: Body, place: Place, form: BufferAccessForm, offset: number): void {
+  const address = addressOf(body, { ...place, base: place.guest }, form, offset);
+  body.call(recordFault(functions), T.Void, [address, place.info]);
 }
 
 /** Whether the bytes at both offsets are in the window. */
@@ -219,20 +260,6 @@ function fits(body: Body, { extent, added }: Place, offset: number, bytes: numbe
 function addedIfInRange(body: Body, { added, limit }: Place, offset: number): number {
   const inRange = body.op2(Code.ULessThan, T.Bool, offset, limit);
   return body.op1(Code.UConvert, T.U64, body.select(T.U32, inRange, added, body.module.u32(0)));
-}
-
-/** Remembers a failing access, unless there was one before. */
-function noteFault(body: Body, place: Place, form: BufferAccessForm, bad: number, offset: number): void {
-  const { module } = body;
-  const { info: infoVariable, address: addressVariable } = form.faults!;
-  let address = body.op2(Code.IAdd, T.U64, place.guest, body.op1(Code.UConvert, T.U64, offset));
-  if (form.added) address = body.op2(Code.IAdd, T.U64, address, body.op1(Code.UConvert, T.U64, place.added));
-  const before = body.load(T.U32, infoVariable);
-  const free = body.op2(Code.IEqual, T.Bool, before, module.u32(0));
-  const first = body.op2(Code.LogicalAnd, T.Bool, bad, free);
-  const addressBefore = body.load(T.U64, addressVariable);
-  body.words.put3(Code.Store, infoVariable, body.select(T.U32, first, place.info, before));
-  body.words.put3(Code.Store, addressVariable, body.select(T.U64, first, address, addressBefore));
 }
 
 function loadValue(functions: RuntimeFunctions, body: Body, address: number, form: BufferAccessForm): number {

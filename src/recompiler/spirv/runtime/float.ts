@@ -76,6 +76,10 @@ const REBIAS = 112 << 10; // difference of the exponent biases, at f16's exponen
 /** To f16 bits. Rounds to nearest even, or toward zero. A NaN stays one, quiet, with the upper bits of its payload. */
 export function toHalf(functions: RuntimeFunctions, towardZero: boolean): number {
   return functions.get(towardZero ? "f2hRtz" : "f2h", T.U32, [T.F32], (body) => {
+    if (functions.device.exactHalfPack && !towardZero) {
+      const pair = body.op2(Code.CompositeConstruct, T.F32x2, body.parameters[0], body.module.constant(T.F32, 0));
+      return body.returnValue(body.glsl1(Glsl.PackHalf2x16, T.U32, pair));
+    }
     const { module } = body;
     const u = (value: number) => module.u32(value);
     const bits = body.op1(Code.Bitcast, T.U32, body.parameters[0]);
@@ -136,6 +140,10 @@ function truncatedDenormal(body: Body, size: number): number {
 /** From f16 bits in the low half; exact. */
 export function fromHalf(functions: RuntimeFunctions): number {
   return functions.get("h2f", T.F32, [T.U32], (body) => {
+    if (functions.device.exactHalfPack) {
+      const pair = body.glsl1(Glsl.UnpackHalf2x16, T.F32x2, body.parameters[0]);
+      return body.returnValue(body.extract(T.F32, pair, 0));
+    }
     const { module } = body;
     const u = (value: number) => module.u32(value);
     const [bits] = body.parameters;

@@ -1,3 +1,4 @@
+import type { RecompilerDevice } from "../../request.ts";
 import type { Body } from "../body.ts";
 import { Code, Decoration, Glsl } from "../codes.ts";
 import { T } from "../module.ts";
@@ -6,7 +7,7 @@ import type { RuntimeFunctions } from "./functions.ts";
 import { writeOddSum } from "./odd.ts";
 
 /**
- * f16 arithmetic through f32, for devices without exact f16. Sums and products of two f16 numbers have at most 22 significant bits or are so close
+ * f16 arithmetic on pairs: one instruction where the device computes it exactly (probed), else through f32. Sums and products of two f16 numbers have at most 22 significant bits or are so close
  * that rounding them to f32's 24 bits first changes nothing (24 >= 2 * 11 + 2; Figueroa, "When is double rounding innocuous?", 1995). A fused
  * multiply-add is rounded to odd in f32. No f32 denormal ever occurs: the smallest f16 product is 2^-48.
  */
@@ -27,11 +28,30 @@ function exactly(body: Body, opcode: number, a: number, b: number): number {
   return id;
 }
 
+/** Whether the device computes an operation exactly in f16. */
+export function isNativeHalf(
+  { exactHalf, float16, fusesFma16 }: RecompilerDevice,
+  operation: HalfOperation,
+): boolean {
+  return float16 && exactHalf === true && (operation !== "fma" || fusesFma16 === true);
+}
+
 /** The function for both halves of U32 operands. */
 export function halfFunction(functions: RuntimeFunctions, operation: HalfOperation): number {
   const [compute, count] = OPERATIONS[operation];
   const parameters: T[] = new Array(count).fill(T.U32);
   return functions.get(`${operation} f16`, T.U32, parameters, (body) => {
+    if (isNativeHalf(functions.device, operation)) {
+      const pairs = body.parameters.map((bits) => body.op1(Code.Bitcast, T.F16x2, bits));
+      let result: number;
+      if (operation === "fma") result = body.glsl(Glsl.Fma, T.F16x2, pairs);
+      else {
+        result = body.op2(operation === "add" ? Code.FAdd : Code.FMul, T.F16x2, pairs[0], pairs[1]);
+        body.module.decorate(result, Decoration.NoContraction);
+      }
+      body.returnValue(body.op1(Code.Bitcast, T.U32, result));
+      return;
+    }
     const operands = body.parameters.map((bits) => unpack(functions, body, bits));
     body.returnValue(pack(functions, body, compute(body, operands)));
   });

@@ -23,10 +23,12 @@ export interface LdsForm {
   predicated: boolean;
   /** The address is known to be a multiple of 4 (of `bytes` below 4). */
   aligned: boolean;
+  /** All bytes are known to be in range. */
+  inRange?: boolean;
 }
 
-function formName(kind: string, { bytes, signed, predicated, aligned }: LdsForm): string {
-  return `${kind}${bytes}${signed ? "s" : ""}${predicated ? "p" : ""}${aligned ? "a" : ""}`;
+function formName(kind: string, { bytes, signed, predicated, aligned, inRange }: LdsForm): string {
+  return `${kind}${bytes}${signed ? "s" : ""}${predicated ? "p" : ""}${aligned ? "a" : ""}${inRange ? "i" : ""}`;
 }
 
 /** One checked piece of at most a dword. */
@@ -65,6 +67,7 @@ class LdsBody {
     const size = Math.min(form.bytes, 4);
     const last = dwords * 4 - 4 * k - size; // highest good address
     let good: number;
+    if (form.inRange) return { good: form.predicated ? body.parameters[1] : body.module.constant(T.Bool, 1), index };
     if (form.aligned) good = body.op2(Code.ULessThan, T.Bool, index, this.u32(dwords));
     else if (last >= 0) good = body.op2(Code.ULessThanEqual, T.Bool, address, this.u32(last));
     else good = body.module.constant(T.Bool, 0);
@@ -80,6 +83,7 @@ class LdsBody {
 
   /** The dword at `index`, or any other when it is not `good`. */
   read(piece: Piece, index: number): number {
+    if (this.form.inRange && !this.form.predicated) return this.cells.load(this.body, index);
     const safe = this.body.select(T.U32, piece.good, index, this.u32(0));
     return this.cells.load(this.body, safe);
   }
@@ -113,7 +117,7 @@ export function ldsLoadFunction(functions: RuntimeFunctions, dwords: number, for
         const from = !form.aligned && bytes > 1 ? lds.u32(0) : shift;
         value = body.op3(extract, T.U32, value, from, lds.u32(bytes * 8));
       }
-      parts.push(body.select(T.U32, piece.good, value, lds.u32(0)));
+      parts.push(form.inRange && !form.predicated ? value : body.select(T.U32, piece.good, value, lds.u32(0)));
     }
     body.returnValue(parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, type, parts));
   });
@@ -129,7 +133,9 @@ export function ldsStoreFunction(functions: RuntimeFunctions, dwords: number, fo
     for (let k = 0; k * 4 < bytes; k++) {
       const part = bytes <= 4 ? value : body.extract(T.U32, value, k);
       const piece = lds.piece(k);
-      body.when(piece.good, () => {
+      const condition = (write: () => void) =>
+        form.inRange && !form.predicated ? write() : body.when(piece.good, write);
+      condition(() => {
         if (form.aligned && bytes >= 4) {
           lds.cells.store(body, piece.index, part);
           return;
