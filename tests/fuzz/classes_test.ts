@@ -5,15 +5,15 @@ cardTest({
   name: "SCRATCH instructions, FLAT ones in the private aperture, and private V#: as the interpreter",
   group: "memory",
   accepts: ({ form }) => ["scratch", "aperture", "private"].includes(form),
-  batches: 6,
-  mnemonics: 50,
+  batches: 4,
+  mnemonics: 40,
 });
 
 cardTest({
   name: "formatted buffer loads and stores, with formats known and unknown before the program runs: as the interpreter",
   group: "memory",
   accepts: ({ opcode }) => opcode.formatCount > 0,
-  batches: 10,
+  batches: 5,
   mnemonics: 30,
   refusals: ["from a swizzled buffer", "is reserved", "the fourth component of a format that has three"],
 });
@@ -23,7 +23,7 @@ cardTest({
   group: "memory",
   accepts: ({ opcode: { image } }) =>
     image === "load" || image === "store" || image === "atomic" || image === "resinfo",
-  batches: 8,
+  batches: 5,
   size: 8,
   mnemonics: 20,
 });
@@ -32,7 +32,7 @@ cardTest({
   name: "image samples and gathers with random samplers: as the interpreter",
   group: "memory",
   accepts: ({ opcode: { image } }) => image === "sample" || image === "gather",
-  batches: 24,
+  batches: 15,
   size: 4,
-  mnemonics: 60,
+  mnemonics: 45,
 });

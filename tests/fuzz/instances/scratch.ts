@@ -66,13 +66,13 @@ interface Frame {
   prepare: Preparation;
 }
 
-function frameOf(opcode: Opcode, { waveSize }: BatchSettings, random: Random): Frame {
+function frameOf(opcode: Opcode, { waveSize, spotlight }: BatchSettings, random: Random): Frame {
   const bytes = elementBytes(opcode), dwords = Math.max(1, bytes / 4);
   const place = random.below(Math.floor((SLOT - bytes) / Math.min(4, bytes)) + 1) * Math.min(4, bytes);
   const immediate = random.pick([0, place, 8, 2044]);
   const prepare = new Preparation(random, waveSize);
   prepare.destinations();
-  if (random.chance(0.25)) prepare.exec();
+  if (spotlight === "exec" || random.chance(0.25)) prepare.exec();
   return {
     isLoad: (opcode.traits & Trait.Load) !== 0,
     dst: DESTINATION.vector + random.below(DESTINATION.count - dwords + 1),
