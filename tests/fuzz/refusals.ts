@@ -17,6 +17,15 @@ export function knownRefusals(): RefusalTable {
   return JSON.parse(Deno.readTextFileSync(FILE)) as RefusalTable;
 }
 
+/** Mnemonics of which a side refuses clamp. */
+export function clampRefused({ recompiler, interpreter }: RefusalTable): Set<string> {
+  const names = new Set<string>();
+  for (const reasons of [recompiler, interpreter]) {
+    for (const [why, list] of Object.entries(reasons)) if (/clamp/.test(why)) list.forEach((name) => names.add(name));
+  }
+  return names;
+}
+
 /** The refusals that the table does not have, as text. */
 export function newRefusals(refused: readonly Refused[], table: RefusalTable): string[] {
   const unknown = new Set<string>();

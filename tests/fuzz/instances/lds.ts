@@ -37,7 +37,9 @@ export function ldsInstance(opcode: Opcode, settings: BatchSettings, random: Ran
   const dataTypes = opcode.src.filter((type) => type.kind !== "addr");
   const data = dataTypes.map((type) => dataRegister(opcode, random, Math.max(1, type.dwords)));
   prepare.destinations();
-  prepare.m0(0x7c);
+  // Only with 0 in M0 do all sources agree where append and consume find their counter.
+  if (/append|consume/.test(name)) prepare.add((code) => code.sop1("s_mov_b32", Operand.M0, int(0)));
+  else prepare.m0(0x7c);
   if (settings.spotlight === "exec" || random.chance(0.3)) prepare.exec();
   const place = placeOf(opcode, random);
   const encoded = ds(opcode, {

@@ -14,6 +14,7 @@ import {
   type Source,
   type Spotlight,
 } from "../frame.ts";
+import { clampRefused, knownRefusals } from "../refusals.ts";
 import { compareOf, isApproximate } from "./accuracy.ts";
 import { Operands, Preparation } from "./operands.ts";
 
@@ -32,6 +33,8 @@ export function vectorForms(opcode: Opcode): VectorForm[] {
   return forms;
 }
 
+const REFUSED_CLAMP = clampRefused(knownRefusals());
+
 /** What instances of an opcode in a form can be told to have. EXEC is the same in all forms, so it is one form's. */
 export function vectorSpotlights(opcode: Opcode, form: VectorForm): Spotlight[] {
   const [type] = opcode.dst;
@@ -43,7 +46,7 @@ export function vectorSpotlights(opcode: Opcode, form: VectorForm): Spotlight[] 
   const is64 = form === "e64";
   if (form === "e32" || form === "dpp8") return list;
   if (modifiableSources(opcode) !== 0) list.push("signs");
-  if (isResult && (is64 || form === "sdwa")) list.push("clamp");
+  if (isResult && (is64 || form === "sdwa") && !REFUSED_CLAMP.has(opcode.name)) list.push("clamp");
   if (floatResult && opcode.encoding !== Encoding.Vop3p && (is64 || form === "sdwa")) list.push("omod");
   if (is64 && (opcode.words.has("opsel") || opcode.encoding === Encoding.Vop3p)) list.push("opsel");
   return list;

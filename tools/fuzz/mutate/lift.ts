@@ -5,7 +5,7 @@ import { Op, Type } from "../../../src/recompiler/ir/ops.ts";
 import type { Lifter } from "../../../src/recompiler/lift/context.ts";
 import { type Handler, HANDLERS } from "../../../src/recompiler/lift/dispatch.ts";
 import { REFUSED_NAMES } from "../../../src/recompiler/lift/unsupported.ts";
-import { knownRefusals } from "../../../tests/fuzz/refusals.ts";
+import { clampRefused, knownRefusals } from "../../../tests/fuzz/refusals.ts";
 import { isApproximate } from "../../../tests/fuzz/instances/accuracy.ts";
 import { commutes, swapsSources } from "./equivalents.ts";
 import type { Mutant, Scope } from "./mutant.ts";
@@ -14,11 +14,7 @@ import type { Mutant, Scope } from "./mutant.ts";
 const TABLE = HANDLERS as (Handler | undefined)[];
 
 /** Opcodes of which a side refuses clamp. */
-const REFUSES_CLAMP = new Set(
-  Object.values(knownRefusals()).flatMap((reasons) =>
-    Object.entries(reasons as Record<string, string[]>).flatMap(([why, names]) => /clamp/.test(why) ? names : [])
-  ),
-);
+const REFUSES_CLAMP = clampRefused(knownRefusals());
 
 /** All mutants of the lift table, in the order of the opcodes. */
 export function liftMutants(): Mutant[] {
@@ -268,7 +264,8 @@ function modifierMutants(opcode: Opcode): Mutant[] {
       return true;
     });
   }
-  if ((encoding === Encoding.Smem || encoding >= Encoding.Ds) && (opcode.traits & Trait.Cache) === 0) {
+  const hasOffset = encoding === Encoding.Smem || (encoding >= Encoding.Ds && encoding <= Encoding.Mtbuf);
+  if (hasOffset && (opcode.traits & Trait.Cache) === 0) {
     add("offset", "the immediate offset is dropped", (i) => {
       const any = i.imm !== 0;
       i.imm = 0;

@@ -2,7 +2,7 @@
  * Shows that the fuzzers can fail (`deno task fuzz:mutate`): corrupts each entry of the lift table and of the table of SPIR-V emitters in turn, and runs
  * the suite's fixed-seed rounds with it.
  *
- *     deno run -A tools/fuzz/mutate/main.ts [--sample=N] [--seed=1] [--only=REGEXP] [--out=FILE.json] [--least=95]
+ *     deno run -A tools/fuzz/mutate/main.ts [--sample=N] [--seed=1] [--only=REGEXP] [--out=FILE.json] [--log=FILE] [--least=95]
  *
  * @module
  */
@@ -80,6 +80,7 @@ async function judge(names: string[], mode = "all"): Promise<string> {
       if (!line.startsWith("{")) continue;
       const { name, ...verdict } = JSON.parse(line) as Verdict & { name: string };
       verdicts.set(name, verdict);
+      if (options.log !== undefined) Deno.writeTextFileSync(options.log, line + "\n", { append: true });
       if (verdicts.size % 100 === 0) progress();
     }
   }
