@@ -7,6 +7,7 @@ import { dropAbsentLanes, keepOneThread } from "./passes/absent_lanes.ts";
 import { checkAddedBarriers } from "./passes/added_barriers.ts";
 import { dropUnseenChoices } from "./passes/demand.ts";
 import { deadCode } from "./passes/dead_code.ts";
+import { dropUnseenHalves } from "./passes/halves.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
 import { keepTogether } from "./passes/together.ts";
@@ -59,7 +60,8 @@ export function recompile(
   const together = keepTogether(ir, threads <= request.waveSize);
   if (together !== ir) ir = deadCode(simplify(together));
   const seen = dropUnseenChoices(ir);
-  if (seen.changed) ir = deadCode(simplify(seen.ir));
+  const halves = dropUnseenHalves(seen.ir);
+  if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir));
   observe?.("final", () => dumpIr(ir));
   const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
   let artifact: Artifact;

@@ -1,5 +1,6 @@
-import { Ir } from "../ir/ir.ts";
+import type { Ir } from "../ir/ir.ts";
 import { MemoryWidth, Op, OPS } from "../ir/ops.ts";
+import { withOperands } from "./halves.ts";
 import { IS_VALUE } from "./simplify/folder.ts";
 
 /**
@@ -160,25 +161,11 @@ class Demand {
         if (instead[i] !== i) changed = true;
       }
     }
-    const out = new Ir(ir.length);
-    out.length = ir.length;
-    const operand = (id: number) => id === 0 ? 0 : instead[id];
-    for (let i = 0; i < ir.length; i++) {
-      const op = ir.op[i];
-      const isValue = (k: number) => IS_VALUE[op * 4 + k] === 1;
-      out.op[i] = op;
-      out.type[i] = ir.type[i];
-      out.pc[i] = ir.pc[i];
-      out.a[i] = isValue(0) ? operand(ir.a[i]) : ir.a[i];
-      out.b[i] = isValue(1) ? operand(ir.b[i]) : ir.b[i];
-      out.c[i] = isValue(2) ? operand(ir.c[i]) : ir.c[i];
-      out.d[i] = isValue(3) ? operand(ir.d[i]) : ir.d[i];
-      if (op === Op.ContPhi || op === Op.BreakPhi) {
-        out.a[i] = out.pooled(Array.from({ length: ir.b[i] }, (_, k) => operand(ir.pool[ir.a[i] + k])));
-      } else if ((op === Op.Load || op === Op.LdsLoad) && this.onlyWhereActive(i)) {
-        out.c[i] |= MemoryWidth.Speculative;
-        changed = true;
-      }
+    const out = withOperands(ir, instead);
+    for (let i = 1; i < ir.length; i++) {
+      if ((ir.op[i] !== Op.Load && ir.op[i] !== Op.LdsLoad) || !this.onlyWhereActive(i)) continue;
+      if ((out.c[i] & MemoryWidth.Speculative) === 0) changed = true;
+      out.c[i] |= MemoryWidth.Speculative;
     }
     return { ir: changed ? out : ir, changed };
   }
