@@ -17,7 +17,16 @@ import { packElement } from "./formats/pack.ts";
 import { holdsFloats, packRuntime, type RuntimeFormat, runtimeFormat, unpackRuntime } from "./formats/runtime.ts";
 import { fromD16, selectComponent, storedComponents, toD16 } from "./formats/selectors.ts";
 import { unpackElement } from "./formats/unpack.ts";
-import { coherence, constant64, joinDwords, opcodesNamed, refuseForms, splitDwords, vectorType } from "./memory.ts";
+import {
+  coherence,
+  constant64,
+  joinDwords,
+  opcodesNamed,
+  refuseForms,
+  splitDwords,
+  vectorType,
+  writeStatus,
+} from "./memory.ts";
 import { refuse } from "./refusal.ts";
 import { isToLds, storeToLds } from "./to_lds.ts";
 
@@ -48,7 +57,6 @@ interface Access {
 }
 
 function accessOf(l: Lifter, i: Instruction): Access {
-  refuseForms(i, { lds: true });
   const word3 = l.scalar(i.srsrc + 3);
   const { address, inRange, swizzled } = bufferAccess(l, i);
   return {
@@ -81,6 +89,7 @@ function requireLinear({ isLinear }: Access, bytes: number): void {
 // --- loads ---
 
 function load(l: Lifter, i: Instruction, opcode: Opcode, half: Half): void {
+  refuseForms(i, { lds: true, status: true });
   const count = opcode.formatCount;
   const access = accessOf(l, i);
   const format = knownFormat(i, opcode, access);
@@ -140,6 +149,7 @@ function write(l: Lifter, i: Instruction, values: readonly number[], half: Half,
     if (half !== "none") refuse("the form that loads 16 bits into LDS");
     return storeToLds(l, i, l.asU(values[0]));
   }
+  writeStatus(l, i, half === "none" ? values.length : (values.length + 1) >> 1);
   if (half === "none") return l.setVectors(i.dst, values);
   const halves = values.map(narrow);
   if (half === "high") return l.setVector(i.dst, ir.emit(Op.BitInsert, l.asU(l.source(i.dst)), halves[0], 16, 16));
@@ -164,6 +174,7 @@ function readData(l: Lifter, i: Instruction, count: number, half: Half, widen: (
 }
 
 function store(l: Lifter, i: Instruction, opcode: Opcode, half: Half): void {
+  refuseForms(i);
   const { ir } = l;
   const access = accessOf(l, i);
   const format = knownFormat(i, opcode, access);

@@ -117,13 +117,23 @@ export interface Forms {
   readonly gds?: boolean;
   /** Into LDS. */
   readonly lds?: boolean;
+  /** With a status (TFE). */
+  readonly status?: boolean;
 }
 
 /** Refuses forms that no handler implements. @param taken those that this handler does */
 export function refuseForms(i: Instruction, taken: Forms = {}): void {
-  if (i.flags & Flag.Tfe) refuse("TFE (a status result) is not implemented");
+  if (i.flags & Flag.Tfe && !taken.status) refuse("TFE (a status result) is not implemented");
   if (i.flags & Flag.Lds && !taken.lds) refuse("the form that loads into LDS is not implemented");
   if (i.flags & Flag.Gds && !taken.gds) refuse("this instruction on GDS");
+}
+
+/**
+ * Writes the status that TFE (or LWE, of images) asks for to the register behind the data: 0 for success. An access that fails ends the run as a fault, so
+ * that nobody sees another status.
+ */
+export function writeStatus(l: Lifter, i: Instruction, registers: number): void {
+  if (i.flags & (Flag.Tfe | Flag.Lwe)) l.setVector(i.dst + Math.max(1, registers), l.u(0));
 }
 
 /** 64-bit constant. */

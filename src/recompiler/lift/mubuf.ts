@@ -19,6 +19,7 @@ import {
   transferOf,
   vectorDwords,
   vectorType,
+  writeStatus,
 } from "./memory.ts";
 import { refuse } from "./refusal.ts";
 import { isToLds, storeToLds } from "./to_lds.ts";
@@ -39,7 +40,7 @@ export function defineBuffer(define: Define): void {
 
 /** Each dword is checked on its own; the first one in range decides whether memory is read at all. */
 function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
-  refuseForms(i, { lds: true });
+  refuseForms(i, { lds: true, status: true });
   if (isToLds(i)) {
     const access = bufferAccess(l, i);
     const active = l.and(l.exec(), access.inRange(0));
@@ -50,7 +51,7 @@ function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfe
     const id = l.ir.append(Op.Load, vectorType(dwords), place.offset, l.exec(), width | coherence(i) | place.buffer);
     if (bytes < 4) l.setVector(i.dst, half === "none" ? id : intoHalf(l, l.asU(l.source(i.dst)), id, half));
     else l.setVectors(i.dst, splitDwords(l, id, dwords));
-    return;
+    return writeStatus(l, i, dwords);
   }
   const access = bufferAccess(l, i);
   if (bytes > 4) refuseSwizzled(access);
@@ -58,10 +59,11 @@ function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfe
   const id = l.ir.append(Op.Load, vectorType(dwords), access.address(0), active, width | coherence(i));
   if (bytes < 4) {
     l.setVector(i.dst, half === "none" ? id : intoHalf(l, l.asU(l.source(i.dst)), id, half));
-    return;
+    return writeStatus(l, i, dwords);
   }
   const parts = splitDwords(l, id, dwords);
   l.setVectors(i.dst, parts.map((part, k) => k === 0 ? part : l.select(access.inRange(k * 4), part, l.u(0))));
+  writeStatus(l, i, dwords);
 }
 
 function store(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {

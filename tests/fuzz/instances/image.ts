@@ -60,7 +60,7 @@ function encode(
   const number = opcode.numbers[Encoding.Mimg]!;
   const flag = (bit: number, at: number) => f.flags & bit ? 1 << at : 0;
   const low = 0x3c << 26 | number >> 7 | (number & 0x7f) << 18 | f.dim << 3 | f.dmask << 8 |
-    flag(Flag.Unorm, 12) | flag(Flag.Glc, 13);
+    flag(Flag.Unorm, 12) | flag(Flag.Glc, 13) | flag(Flag.Tfe, 16) | flag(Flag.Lwe, 17);
   const high = ADDRESS | f.data - Operand.Vgpr0 << 8 | RESOURCE / 4 << 16 | SAMPLER / 4 << 21 |
     flag(Flag.A16, 30) | flag(Flag.D16, 31);
   return [low >>> 0, high >>> 0];
@@ -209,8 +209,10 @@ export function imageInstance(opcode: Opcode, settings: BatchSettings, random: R
     : 1 + random.below(15);
   const a16 = !own && !samples && opcode.image !== "resinfo" && random.chance(0.2);
   const d16 = !isAtomic && opcode.image !== "resinfo" && !opcode.words.has("lod") && random.chance(0.2);
-  const flags = (a16 ? Flag.A16 : 0) | (d16 ? Flag.D16 : 0) | (isAtomic && random.chance(0.6) ? Flag.Glc : 0) |
+  let flags = (a16 ? Flag.A16 : 0) | (d16 ? Flag.D16 : 0) | (isAtomic && random.chance(0.6) ? Flag.Glc : 0) |
     (unnormalized && random.chance(0.5) ? Flag.Unorm : 0);
+  const status = opcode.image === "load" || samples ? random.below(10) : 9;
+  flags |= status === 0 ? Flag.Tfe : status === 1 ? Flag.Lwe : 0;
   const ins = Object.assign(new Instruction(), { op: opcode.id, encoding: Encoding.Mimg, dim, mode: dmask, flags });
   const dwords = imageDataDwords(ins), { total } = imageAddress(ins);
   const inPlace = isAtomic && (flags & Flag.Glc) !== 0;

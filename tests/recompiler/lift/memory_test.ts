@@ -345,7 +345,17 @@ Deno.test("LDS atomics, with and without return; ds_cmpst compares with data0", 
   assertEquals([wide.v(6), wide.v(7)], [0x80000003, 0x70000064]);
 });
 
+Deno.test("a buffer load with a status writes 0 behind its data", () => {
+  const memory = new EvalMemory();
+  memory.mapWords(0x1_0000_0000n, [7, 8, 9]);
+  const after = execute(asm("buffer_load_dword v[3:4], off, s[4:7], 0 tfe"), {
+    s: { 4: 0, 5: 1, 6: 12, 7: 0x31016fac },
+    v: { 3: 1, 4: 2 },
+    memory,
+  });
+  assertEquals([after.v(3), after.v(4), after.faults.length], [7, 0, 0]);
+});
+
 Deno.test("forms that no handler implements are refused by name", () => {
-  assertThrows(() => execute(asm("buffer_load_dword v[3:4], off, s[4:7], 0 tfe")), Error, "TFE");
   assertThrows(() => execute(asm("ds_wrxchg2_rtn_b32 v[3:4], v0, v1, v2 gds")), Error, "GDS");
 });

@@ -9,7 +9,7 @@ import { fromD16, selectComponent, storedComponents, toD16 } from "../formats/se
 import { unpackElement } from "../formats/unpack.ts";
 import { imageFields, samplerFields } from "../image_descriptor.ts";
 import type { SamplerClass } from "../image_descriptor.ts";
-import { coherence, joinDwords, splitDwords, vectorType } from "../memory.ts";
+import { coherence, joinDwords, splitDwords, vectorType, writeStatus } from "../memory.ts";
 import { refuse } from "../refusal.ts";
 import { ImageView, type Level, type Place } from "./view.ts";
 
@@ -27,8 +27,10 @@ export interface ImageOperands {
 
 /** What an instruction works on; undefined while its descriptors are not known (which is noted), and then its result is zeros. */
 export function imageOperands(l: Lifter, i: Instruction): ImageOperands | undefined {
-  if (i.flags & (Flag.Tfe | Flag.Lwe)) refuse("TFE or LWE (a status result) is not implemented");
   const { image } = OPCODES[i.op];
+  if (i.flags & (Flag.Tfe | Flag.Lwe) && image !== "load" && image !== "sample" && image !== "gather") {
+    refuse("TFE or LWE (a status result) of this instruction is not implemented");
+  }
   const half = (i.flags & Flag.R128) !== 0;
   const words = Array.from({ length: 8 }, (_, k) => half && k > 3 ? l.u(0) : l.scalar(i.srsrc + k));
   if (image === "sample" || image === "gather") {
@@ -66,6 +68,7 @@ export function selectComponents(l: Lifter, view: ImageView, components: readonl
 
 /** Writes values to consecutive data registers, packed in pairs with D16; an unpaired last one leaves the high half zero. */
 export function writeData(l: Lifter, i: Instruction, isFloat: boolean, values: readonly number[]): void {
+  writeStatus(l, i, i.flags & Flag.D16 ? (values.length + 1) >> 1 : values.length);
   if ((i.flags & Flag.D16) === 0) return l.setVectors(i.dst, values);
   const halves = values.map((value) => toD16(l, isFloat, value));
   for (let k = 0; k < halves.length; k += 2) {
