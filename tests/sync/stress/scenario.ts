@@ -66,7 +66,7 @@ export interface Start {
   readonly isolates: { isolates: SharedArrayBuffer };
   readonly arena: ArenaHandle;
   readonly words: Int32Array<SharedArrayBuffer>;
-  /** Operations done, one word for each place; then the number of isolates that are ready. */
+  /** Operations done, one word for each place; then the isolates that are ready, and the places that are done. */
   readonly progress: Int32Array<SharedArrayBuffer>;
   readonly place: number;
   readonly operations: number;

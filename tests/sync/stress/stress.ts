@@ -46,7 +46,7 @@ export async function stress(options: StressOptions): Promise<StressReport> {
   const random = new Random(seed);
   const own = { registry, self, arena, words, random, mayDie: () => undefined };
   const made = scenario.create(own, SUPERVISOR_RECHECK_MS);
-  const progress = new Int32Array(new SharedArrayBuffer(4 * (isolates + 1)));
+  const progress = new Int32Array(new SharedArrayBuffer(4 * (isolates + 2)));
   const quota = Math.ceil(options.operations / isolates);
   let plannedDeaths = options.deaths, deaths = 0, done = 0, checks = 0, started = 0, expected = 0;
   let failure: string | undefined;
@@ -97,7 +97,11 @@ export async function stress(options: StressOptions): Promise<StressReport> {
     expected--;
     // The dead one is found by the sweep; another takes its place.
     if (progress[place] < quota) start(place);
-    else done++;
+    else {
+      done++;
+      Atomics.add(progress, isolates + 1, 1);
+      Atomics.notify(progress, isolates + 1);
+    }
   };
 
   for (let place = 0; place < isolates; place++) start(place);

@@ -38,11 +38,16 @@ setStepHook((point) => {
 });
 
 // All begin at once; else the first would be done before the last has started.
-const gate = start.progress.length - 1;
-Atomics.add(start.progress, gate, 1);
-Atomics.notify(start.progress, gate);
-for (let ready = 0; (ready = Atomics.load(start.progress, gate)) < gate;) {
-  Atomics.wait(start.progress, gate, ready, 1000);
+const isolates = start.progress.length - 2;
+meet(isolates);
+
+/** Waits until all are here. */
+function meet(word: number): void {
+  Atomics.add(start.progress, word, 1);
+  Atomics.notify(start.progress, word);
+  for (let here = 0; (here = Atomics.load(start.progress, word)) < isolates;) {
+    Atomics.wait(start.progress, word, here, 1000);
+  }
 }
 
 /** Ends here, with whatever it holds. */
@@ -66,6 +71,8 @@ while (done < start.operations) {
 }
 setStepHook(undefined);
 running.finish();
+// Nobody leaves before all are done: the sweep that follows would wake those whose wake-up was lost.
+meet(isolates + 1);
 registry.leave(isolate);
 workerScope.postMessage({ done: true, place: start.place });
 workerScope.close();
