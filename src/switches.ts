@@ -71,6 +71,13 @@ export const SWITCHES = [
     default: "0",
     where: "src/gpu/recompiler_device.ts",
   },
+  {
+    name: "APS5_TRACE_SECONDS",
+    meaning:
+      "start:length in seconds since the run began: `anyagc run` writes a trace of that part to anyagc-trace.json, or to the file of --trace.",
+    default: "no trace; with --trace all of the run",
+    where: "src/cli/run/trace.ts",
+  },
 ] as const satisfies readonly Switch[];
 
 /** Name of a switch in the table. */

@@ -34,6 +34,11 @@ export async function readHead(path: string, bytes: number): Promise<Uint8Array<
  */
 // deno-lint-ignore require-await -- the interface is that of its neighbours, and rejections are what callers expect
 export async function writeOutput(path: string, data: Uint8Array): Promise<void> {
+  writeOutputNow(path, data);
+}
+
+/** {@linkcode writeOutput} for callers that cannot wait. @throws UsageError */
+export function writeOutputNow(path: string, data: Uint8Array): void {
   try {
     writeFileAtomically(path, data);
   } catch (error) {

@@ -8,7 +8,6 @@ import type { Picture } from "../guest/frame.ts";
 import { switchValue } from "../switches.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { makeFolder, writeOutput } from "./files.ts";
-import type { RunReport } from "./report/run_report.ts";
 import { startVerification, verifyOptions, verifyRows } from "./run/verify.ts";
 import type { Output } from "./output.ts";
 
@@ -32,6 +31,11 @@ export const RUN: Command = {
     },
     { name: "frames", value: "DIR", summary: "write the program's picture to DIR as PNG" },
     { name: "report", value: "DIR", summary: "write a page about the run to DIR/index.html, readable without network" },
+    {
+      name: "trace",
+      value: "FILE",
+      summary: "write what happened when to FILE, for ui.perfetto.dev (APS5_TRACE_SECONDS: only a part of the run)",
+    },
     { name: "verify", summary: "also run every dispatch in the interpreter, and compare all memory after each" },
     {
       name: "verify-ulps",
@@ -44,13 +48,23 @@ export const RUN: Command = {
   run,
 };
 
-/** Gets ready for `--report`, where it was asked for; makes its folder. */
-async function startReport(context: CommandContext): Promise<RunReport | undefined> {
+/** Gets ready for `--report` and `--trace`, where they were asked for; makes the report's folder. */
+async function startRecording(context: CommandContext, name: string) {
   const folder = optionText(context, "report");
-  if (folder === undefined) return undefined;
-  const { RunReport } = await import("./report/run_report.ts");
-  await makeFolder(folder);
-  return new RunReport(folder);
+  const wantsTrace = optionText(context, "trace") !== undefined || switchValue("APS5_TRACE_SECONDS") !== undefined;
+  if (folder === undefined && !wantsTrace) return {};
+  const { RunRecording } = await import("./run/recording.ts");
+  const { RunTrace, traceOptions } = await import("./run/trace.ts");
+  const options = traceOptions(context);
+  const recording = new RunRecording(folder === undefined ? options?.window : undefined);
+  if (folder !== undefined) await makeFolder(folder);
+  return {
+    recording,
+    report: folder === undefined
+      ? undefined
+      : new (await import("./report/run_report.ts")).RunReport(folder, recording),
+    trace: options && new RunTrace(options, name, recording),
+  };
 }
 
 async function run(context: CommandContext) {
@@ -86,22 +100,28 @@ async function runWithDrivers(context: CommandContext) {
   });
   const { type, apiVersion, driver, note } = device.description;
   out.line(program.name);
-  const report = await startReport(context);
+  const { recording, report, trace } = await startRecording(context, program.name);
   const verification = verify && await startVerification(device, program.target, verify.ulps);
   const { countDispatches, RUN_UNIT, WatchedExecutor } = await import("./run/watched_executor.ts");
-  const run = await out.progress(
+  const running = out.progress(
     `running ${program.name} on ${device.name}`,
     RUN_UNIT,
     countDispatches(program),
     (progress) =>
       device.run(program, {
-        timeline: report?.timeline,
+        timeline: recording?.timeline,
         wrap: (executor) => {
-          const recorded = report?.wrap(executor) ?? executor;
+          const recorded = recording?.wrap(executor) ?? executor;
           return new WatchedExecutor(verification?.wrap(recorded) ?? recorded, progress);
         },
       }),
   );
+  // Also of a run that a signal or the host ended: that is when somebody wants to know.
+  let traced: ReturnType<NonNullable<typeof trace>["write"]> | undefined;
+  const run = await running.finally(() => {
+    traced = trace?.write();
+    if (traced !== undefined) out.sink.err(JSON.stringify(traced));
+  });
   try {
     const { result } = run;
     const rows: [string, string][] = [
@@ -146,6 +166,7 @@ async function runWithDrivers(context: CommandContext) {
         ...reportData(result),
         ...(frame ? { frame } : {}),
         ...(page === undefined ? {} : { report: page }),
+        ...(traced === undefined ? {} : { trace: traced }),
         ...(verified ? { verify: verified } : {}),
         ...(messages ? { validation: messages } : {}),
       },

@@ -98,7 +98,10 @@ export function runProgram(
     runQueues([...queues.values()], sink, waits, turns);
     sink.settle();
   } catch (error) {
-    if (!(error instanceof AnyAgcError) || error.exitCode !== 1) throw error;
+    if (!(error instanceof AnyAgcError) || error.exitCode !== 1) {
+      turns?.finish();
+      throw error;
+    }
     result.outcome = "failed";
     result.error = abandon(executor, error);
   }

@@ -4,9 +4,8 @@
  * @module
  */
 import type { ProgramRun } from "../../driver/device.ts";
-import type { ComputeExecutor, ProgramReport } from "../../driver/executor.ts";
-import { RecordingExecutor } from "../../driver/recording/recording_executor.ts";
-import { Timeline } from "../../driver/recording/timeline.ts";
+import type { ProgramReport } from "../../driver/executor.ts";
+import type { RunRecording } from "../run/recording.ts";
 import { AnyAgcError } from "../../errors.ts";
 import type { Picture } from "../../guest/frame.ts";
 import type { Program } from "../../guest/program.ts";
@@ -27,18 +26,13 @@ export interface ReportExtras {
 
 /** The report of one run. */
 export class RunReport {
-  readonly timeline = new Timeline();
   readonly #folder: string;
-  #recording: RecordingExecutor | undefined;
+  readonly #recording: RunRecording;
 
   /** @param folder exists */
-  constructor(folder: string) {
+  constructor(folder: string, recording: RunRecording) {
     this.#folder = folder.replace(/\/+$/, "") || "/";
-  }
-
-  /** Puts the recording around an executor. */
-  wrap(executor: ComputeExecutor): ComputeExecutor {
-    return this.#recording = new RecordingExecutor(executor, this.timeline);
+    this.#recording = recording;
   }
 
   /**
@@ -72,7 +66,7 @@ export class RunReport {
         height: picture.height,
         png: encodePng(picture.rgba, picture.width, picture.height),
       }],
-      spans: this.timeline.spans,
+      spans: this.#recording.timeline.spans,
       programs: this.#programs(run, program),
       version: versionText(),
     };
@@ -108,7 +102,7 @@ export class RunReport {
   }
 
   #spirv(report: ProgramReport, tools: SpirvTools | string): string {
-    const words = this.#recording?.kept.get(report);
+    const words = this.#recording.kept(report);
     if (words === undefined) return "There is none: the program was interpreted.";
     return typeof tools === "string" ? tools : tools.disassemble(words);
   }

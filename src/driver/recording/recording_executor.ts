@@ -15,16 +15,21 @@ export class RecordingExecutor implements ComputeExecutor {
   readonly #inner: ComputeExecutor;
   readonly #timeline: Timeline;
   readonly #known = new Set<ProgramReport>();
+  readonly #beforeWork: () => void;
   /** When the first dispatch since the last drain was queued. */
   #since = 0;
   #queued = 0;
 
-  /** @param inner stays the caller's */
-  constructor(inner: ComputeExecutor, timeline: Timeline) {
+  /**
+   * @param inner stays the caller's
+   * @param beforeWork called before anything that may take long, or never come back
+   */
+  constructor(inner: ComputeExecutor, timeline: Timeline, beforeWork: () => void = () => {}) {
     this.name = inner.name;
     this.scratch = inner.scratch;
     this.#inner = inner;
     this.#timeline = timeline;
+    this.#beforeWork = beforeWork;
   }
 
   get busy(): boolean {
@@ -38,6 +43,7 @@ export class RecordingExecutor implements ComputeExecutor {
   }
 
   dispatch(dispatch: ComputeDispatch): void {
+    this.#beforeWork();
     const start = performance.now();
     const { address } = dispatch.program;
     const { x, y, z, partialThreads } = dispatch;
@@ -55,6 +61,7 @@ export class RecordingExecutor implements ComputeExecutor {
   }
 
   drain(): void {
+    if (this.#queued > 0) this.#beforeWork();
     const start = performance.now();
     const queued = this.#queued;
     this.#queued = 0;

@@ -12,15 +12,41 @@ export interface Span {
   readonly detail?: string;
 }
 
+/** A part of a run, in milliseconds since its timeline began; `endMs` is not part of it. */
+export interface TimeWindow {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** All of a run. */
+export const WHOLE_RUN: TimeWindow = { startMs: 0, endMs: Infinity };
+
+/** Whether a part of the span, or its only moment, lies in the window. */
+export function inWindow(span: Pick<Span, "startMs" | "endMs">, { startMs, endMs }: TimeWindow): boolean {
+  return span.startMs < endMs && (span.endMs > startMs || span.startMs >= startMs);
+}
+
 /** What happened when, for reports. Only made when somebody asked for one: each span is an object. */
 export class Timeline {
   readonly #origin = performance.now();
   readonly #spans: Span[] = [];
+  readonly #window: TimeWindow;
+
+  /** @param window spans that lie outside are not kept */
+  constructor(window: TimeWindow = WHOLE_RUN) {
+    this.#window = window;
+  }
+
+  /** Milliseconds since it began. */
+  get now(): number {
+    return performance.now() - this.#origin;
+  }
 
   /** Adds a span. @param start, end values of `performance.now()` */
   add(track: string, name: string, start: number, end: number, detail?: string): void {
     const startMs = start - this.#origin;
-    this.#spans.push({ track, name, startMs, endMs: Math.max(startMs, end - this.#origin), detail });
+    const span = { track, name, startMs, endMs: Math.max(startMs, end - this.#origin), detail };
+    if (inWindow(span, this.#window)) this.#spans.push(span);
   }
 
   /** All spans so far, in the order of their ends. */
