@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
 import type { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { IfKind, Op } from "../../../src/recompiler/ir/ops.ts";
