@@ -48,7 +48,8 @@ export function faultError(program: LoadedProgram, fault: RecordedFault, place: 
   if (reason === "elsewhere") {
     return new RefusedError(
       "driver.window-crossing",
-      `${what}: one access in two windows that adjoin each other is not supported`,
+      `${what}: one access in two windows that adjoin each other is not supported, nor one far behind the end of its buffer, where the constants of ` +
+        "the dispatch are",
       where,
     );
   }

@@ -22,6 +22,8 @@ const READ_AHEAD = 32;
 /** Largest limit: offsets of the last dwords of an access behind it must not wrap. */
 const MAX_LIMIT = 0xffff_ffff - 64;
 const RAW = 3;
+/** Room for one access of any size. */
+const LEAST_EXTENT = 16;
 
 /** Ranges of guest memory, as signed 48-bit numbers. */
 export class Ranges {
@@ -136,7 +138,7 @@ export class Resolver implements TapeMemory {
     this.writes.everything = resources.writesElsewhere;
     const { buffers } = resources;
     if (buffers.length > this.#guest.length) this.#grow(buffers.length);
-    for (let k = 0; k < buffers.length; k++) if (!this.#place(buffers[k], k, runner.results)) return Prepared.Unfit;
+    for (let k = 0; k < buffers.length; k++) if (!this.#place(buffers[k], k, runner)) return Prepared.Unfit;
     // A program that overwrites what it reads must read it itself.
     const { cells, cellCount } = runner;
     for (let k = 0; k < cellCount; k++) {
@@ -178,7 +180,7 @@ export class Resolver implements TapeMemory {
   }
 
   /** Works out where buffer `k` is; false where the program cannot be used with it. */
-  #place(buffer: ResolvedBuffer, k: number, results: Int32Array): boolean {
+  #place(buffer: ResolvedBuffer, k: number, { results, cells, cellCount }: TapeRunner): boolean {
     const { words, form, access, alignment } = buffer;
     const word1 = results[words[1] * 4], word3 = results[words[3] * 4];
     const records = results[words[2] * 4] >>> 0, stride = (word1 >>> 16) & 0x3fff;
@@ -201,10 +203,18 @@ export class Resolver implements TapeMemory {
     if (limit > MAX_LIMIT || low % alignment !== 0) return false;
     const w = this.#find(begin);
     if (w < 0 || (this.#permissions[w] & access) !== access) return false;
-    const extent = this.#end[w] - begin;
+    let extent = this.#end[w] - begin;
     // The last access in range ends at most at the next dword; loads read ahead.
     const last = Math.ceil(limit / 4) * 4;
     if (last + ((access & Access.Read) !== 0 || buffer.extent >= 0 ? READ_AHEAD : 0) > extent) return false;
+    if (buffer.extent >= 0 && (access & Access.Write) !== 0) {
+      // Behind its end the program may go as far as what was read for it; farther is refused when it happens (FaultReason.Elsewhere).
+      for (let cell = 0; cell < cellCount; cell++) {
+        const room = cells[cell * 2] - begin;
+        if (room >= last && room < extent) extent = room;
+      }
+      if (extent < LEAST_EXTENT) return false;
+    }
     this.#address[k] = this.#device[w] + (begin - this.#begin[w]);
     this.#extent[k] = extent;
     if ((access & Access.Write) !== 0) this.writes.add(begin, begin + (buffer.extent >= 0 ? extent : last));

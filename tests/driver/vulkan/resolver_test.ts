@@ -102,6 +102,7 @@ Deno.test("descriptors that the fast form cannot serve are unfit", () => {
   assertEquals(new Setup().put(BASE, BYTES - 32).prepare(), Prepared.Ready);
   assertEquals(new Setup().put(BASE, 0xffff_ffff).prepare(), Prepared.Unfit);
   unfit(new Setup(Access.Write | Access.Read).put(BASE, 64 + 4)); // writes what it was made from
+  unfit(new Setup(Access.Write).put(BASE + 56n, 4)); // no room for one access before it
   assertEquals(new Setup(Access.Write | Access.Read).put(BASE + 84n, 64).prepare(), Prepared.Ready);
   unfit(new Setup(Access.Read, BufferForm.Vector, { writesElsewhere: true }).put(BASE, 400));
   assertEquals(new Setup().prepare(BASE + BigInt(BYTES)), Prepared.Unfit, "the descriptor itself is not mapped");
@@ -156,4 +157,12 @@ Deno.test("ranges that touch become one; many stay apart", () => {
   const all = new Ranges();
   all.addAll(ranges);
   assertEquals(all.count, 101);
+});
+
+Deno.test("the second offset of a store may lead as far as what was read for the dispatch", () => {
+  const setup = new Setup(Access.Write).put(BASE, 20);
+  assertEquals(setup.prepare(), Prepared.Ready);
+  assertEquals([setup.words[1], setup.u64(24)], [20, 64n]);
+  assertEquals(setup.resolver.writes.meets(Number(BASE) + 63, Number(BASE) + 64), true);
+  assertEquals(setup.resolver.writes.meets(Number(BASE) + 64, Number(BASE) + 65), false);
 });
