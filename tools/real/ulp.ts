@@ -23,9 +23,11 @@ export function largestUlp(expected: Uint32Array, actual: Uint32Array): { differ
 /** See {@linkcode largestUlp}. */
 export function wordUlp(a: number, b: number): number {
   const single = floatUlp(a, b, 31, 0x7f80_0000);
-  // Halves of f32 infinities and NaN look like f16 NaN: such words count as f32 only.
-  const isNan = (x: number) => (x & 0x7fff) > 0x7c00;
-  if ([a & 0xffff, a >>> 16, b & 0xffff, b >>> 16].some(isNan)) return single;
+  // Halves of f32 infinities and NaN look like f16 NaN: such words count as f32 only, unless both words have the f16 NaN that arithmetic makes there.
+  const isNan = (x: number) => (x & 0x7fff) > 0x7c00, made = (x: number) => (x & 0x7fff) === 0x7e00;
+  for (const [x, y] of [[a & 0xffff, b & 0xffff], [a >>> 16, b >>> 16]]) {
+    if ((isNan(x) || isNan(y)) && !(made(x) && made(y))) return single;
+  }
   const low = floatUlp(a & 0xffff, b & 0xffff, 15, 0x7c00), high = floatUlp(a >>> 16, b >>> 16, 15, 0x7c00);
   return Math.min(single, Math.max(low, high));
 }

@@ -9,6 +9,10 @@ Deno.test("the distance of two words is that of f32 or of two f16, whichever is 
   assertEquals(wordUlp(0x3c003c00, 0x3c013bff), 1); // f16 1.0 and its neighbours
   assertEquals(wordUlp(0x7fc00000, 0x7fc00001), 1); // NaN of different bits
   assertEquals(wordUlp(0x7fc00000, 0x3f800000), Infinity);
+  assertEquals(wordUlp(0x7e007e00, 0xfe00fe00), 1); // f16 NaN of both signs
+  assertEquals(wordUlp(0x7e003c00, 0xfe003c02), 2);
+  assertEquals(wordUlp(0x7e003c00, 0x3c003c00) > 1000, true); // a number is no NaN
+  assertEquals(wordUlp(0x7e017e01, 0xfe01fe01) > 1000, true); // f32 numbers
 });
 
 Deno.test("the largest distance comes with the word's number", () => {
