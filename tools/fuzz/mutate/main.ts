@@ -8,7 +8,7 @@
  */
 import { Random } from "../../../tests/support/random.ts";
 import { emitMutants } from "./emit.ts";
-import { equivalent } from "./equivalents.ts";
+import { whySurvives } from "./equivalents.ts";
 import { liftMutants } from "./lift.ts";
 import { type Mutant, mutantName } from "./mutant.ts";
 import { TOGETHER, type Verdict } from "./judge.ts";
@@ -123,7 +123,7 @@ function report(): boolean {
   const survivors = mutants.flatMap((mutant) => {
     const name = mutantName(mutant), { outcome } = verdicts.get(name)!;
     if (outcome !== "survived" && outcome !== "unexercised") return [];
-    return [{ name, note: mutant.note, outcome, reason: equivalent(name) }];
+    return [{ name, note: mutant.note, outcome, reason: whySurvives(name) }];
   });
   for (const { name, note, outcome, reason } of survivors) {
     console.log(`  ${outcome}: ${name} (${note})${reason === undefined ? "" : `: ${reason}`}`);
