@@ -22,6 +22,8 @@ export interface RecompilerDevice {
   keepsDenormals32: boolean;
   /** Without execution modes, RoundingModeRTE included, the device flushes f32 denormals, operands and results (probed; NVIDIA does). */
   flushesDenormals32: boolean;
+  /** Where RoundingModeRTE 32 is declared, additions, subtractions and multiplications keep f32 denormals (probed; absent: not known). */
+  roundRteKeepsDenormals32?: boolean;
   /** GLSL Fma is one fused operation (probed). */
   fusesFma32: boolean;
   /** The same of f64 (probed; absent: not known, so it is emulated). */

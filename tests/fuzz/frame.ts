@@ -13,7 +13,7 @@ import { dispatchDirect, setComputeProgram, setComputeRegisters } from "../suppo
 import type { Random } from "../support/random.ts";
 import { Code } from "./code.ts";
 import { int, v } from "./encode.ts";
-import { randomF32, randomF64, randomHalves, randomInt, randomInt64 } from "./values.ts";
+import { randomF32, randomF64, randomHalves, randomInt, randomInt64, randomSmallF32 } from "./values.ts";
 
 /** Vector operand registers by what they hold; wide ones hold pairs. */
 export const VECTORS = {
@@ -97,6 +97,8 @@ export interface BatchSettings {
   dx10Clamp: boolean;
   /** Bytes of LDS. */
   ldsBytes: number;
+  /** Most f32 operands are denormal, or make denormals of others. */
+  denormals?: boolean;
   /** What the instances are to have wherever they can; chance decides about the rest. */
   spotlight?: Spotlight;
   /** Makes the code differ from that of the same batch with another number; changes nothing else. */
@@ -154,7 +156,7 @@ export function buildBatch(instances: readonly Instance[], settings: BatchSettin
   writer.flush();
   code.sopp("s_endpgm");
   const data = new Uint32Array((outputOffset + outputBytes) / 4);
-  data.set(operandData(settings.groups, random));
+  data.set(operandData(settings, random));
   for (let k = outputOffset / 4 + threads * stride; k < data.length; k++) data[k] = randomWord(random);
   const output = { address: DATA_BASE + BigInt(outputOffset), bytes: outputBytes };
   const codeWords = Uint32Array.from(code.words);
@@ -276,20 +278,21 @@ function captureSource(code: Code, writer: Writer, source: Source, waveSize: 32 
 }
 
 /** Operands of all threads, then those of all workgroups. */
-function operandData(groups: number, random: Random): Uint32Array<ArrayBuffer> {
+function operandData({ groups, denormals }: BatchSettings, random: Random): Uint32Array<ArrayBuffer> {
   const threads = groups * THREADS;
   const data = new Uint32Array(threads * THREAD_WORDS + groups * GROUP_WORDS);
+  const float = denormals ? randomSmallF32 : randomF32;
   let at = 0;
   const put = (...values: number[]) => values.forEach((value) => data[at++] = value);
   for (let thread = 0; thread < threads; thread++) {
-    for (let k = 0; k < 6; k++) put(randomF32(random));
+    for (let k = 0; k < 6; k++) put(float(random));
     for (let k = 0; k < 4; k++) put(randomInt(random));
     put(random.below(72), random.chance(0.5) ? random.below(33) : random.u32());
     for (let k = 0; k < 4; k++) put(randomHalves(random));
     put(...randomF64(random), ...randomF64(random), ...randomInt64(random), ...randomInt64(random));
   }
   for (let group = 0; group < groups; group++) {
-    for (let k = 0; k < 6; k++) put(randomF32(random));
+    for (let k = 0; k < 6; k++) put(float(random));
     for (let k = 0; k < 5; k++) put(randomInt(random));
     put(random.below(72));
     for (let k = 0; k < 4; k++) put(randomHalves(random));

@@ -48,6 +48,17 @@ export function randomF32(random: Random): number {
   return new Uint32Array(Float32Array.of((random.below(513) - 256) / 2).buffer)[0];
 }
 
+/** Bits of an f32 number that is denormal, or makes denormals with others: small, or about 1 and 2 to some power. */
+export function randomSmallF32(random: Random): number {
+  const kind = random.below(8), sign = random.below(2) << 31, fraction = random.below(1 << 23);
+  if (kind < 2) return randomF32(random);
+  if (kind < 4) return (sign | fraction >>> random.below(23)) >>> 0; // denormal
+  if (kind === 4) return (sign | random.below(48) << 23 | fraction) >>> 0;
+  if (kind === 5) return (sign | 52 + random.below(24) << 23 | fraction) >>> 0; // products are about 2^-126
+  if (kind === 6) return (sign | 1 + random.below(253) << 23) >>> 0;
+  return (sign | 0x800000 + random.below(9) - 4) >>> 0; // about 2^-126
+}
+
 /** Bits of an f16 number. */
 export function randomF16(random: Random): number {
   const kind = random.below(6);

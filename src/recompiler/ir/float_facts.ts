@@ -23,6 +23,17 @@ export class FloatFacts {
     this.flags = new Uint8Array(ir.op.length);
     this.grids = new Int16Array(ir.op.length);
     this.known = 0;
+    // In a finished program constants may stand behind their use.
+    for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Const && ir.type[i] === Type.F32) this.examine(i);
+  }
+
+  /** What is known of a finished program, loop phis included. */
+  static ofProgram(ir: Ir): FloatFacts {
+    const facts = new FloatFacts(ir);
+    FloatFacts.normalLoopPhis(ir).forEach((normal, i) => {
+      if (normal !== 0) facts.declareNeverDenormal(i);
+    });
+    return facts;
   }
 
   /** Whether the F32 value can be denormal. */
@@ -112,6 +123,8 @@ export class FloatFacts {
         break;
       case Op.FFma:
         grid = Math.min(grids[a] + grids[b], grids[c]);
+        // A product that such a constant nearly cancels is a multiple of 2^-118: its factors' exponents add up to -72 at least.
+        if (this.isConstantFrom(c, -70)) flag |= NEVER_DENORMAL;
         break;
       case Op.FMin:
       case Op.FMax:
@@ -159,10 +172,13 @@ export class FloatFacts {
       case Op.FSin:
       case Op.FCos:
       case Op.FRcp:
+      case Op.FExp2:
+        break;
+      // Between roots of the smallest and the largest number; logarithms of numbers next to 1 are 2^-24 from 0.
       case Op.FRsq:
       case Op.FSqrt:
-      case Op.FExp2:
       case Op.FLog2:
+        flag |= NEVER_DENORMAL;
         break;
       default:
         flag = 0;

@@ -14,7 +14,10 @@ export class FloatModes {
   private readonly flushInputs32: boolean;
   /** FlushDenorm must be written out for results. */
   private readonly flushResults32: boolean;
-  private readonly denormalProblem: string | undefined;
+  /** Denormal f32 inputs are flushed (whoever does it). */
+  private readonly flushesInputs32: boolean;
+  /** The device flushes f32 denormals in all float operations. */
+  readonly deviceFlushes32: boolean;
   /** Denormal f16 inputs are kept. */
   readonly keepsInputs16: boolean;
   /** Denormal f16 results are kept. */
@@ -24,20 +27,28 @@ export class FloatModes {
     const denormals = (request.floatMode >> 4) & 3;
     const { device } = request;
     const deviceFlushes = denormals === 0 && (device.denormFlush32 || device.flushesDenormals32);
+    this.deviceFlushes32 = deviceFlushes;
+    this.flushesInputs32 = (denormals & 1) === 0;
     this.flushesResults32 = (denormals & 2) === 0;
     this.flushInputs32 = (denormals & 1) === 0 && !deviceFlushes;
     this.flushResults32 = (denormals & 2) === 0 && !deviceFlushes;
-    if (denormals !== 0 && !device.keepsDenormals32 && !device.denormPreserve32) {
-      this.denormalProblem = "MODE keeps f32 denormals, and the device neither keeps them nor can be told to";
-    }
     this.keepsInputs16 = (request.floatMode & 0x40) !== 0;
     this.keepsResults16 = (request.floatMode & 0x80) !== 0;
   }
 
   /** An f32 input as the operation sees it. */
   input(id: number): number {
-    this.requireDenormals();
     return this.flushInputs32 ? this.flushed(id) : id;
+  }
+
+  /** An f32 input as an operation sees it that looks at its bits. */
+  inspected(id: number): number {
+    return this.flushesInputs32 ? this.flushed(id) : id;
+  }
+
+  /** The same as an operation sees it, or gives it, that flushes whatever MODE says. */
+  flushedAlways(id: number): number {
+    return this.deviceFlushes32 ? id : this.flushed(id);
   }
 
   /** An f32 result as the operation gives it. */
@@ -57,10 +68,6 @@ export class FloatModes {
     if (mode !== 0) {
       refuse(`MODE rounds f16 and f64 ${ROUNDING_NAMES[mode]}, only round to nearest even is implemented`);
     }
-  }
-
-  private requireDenormals(): void {
-    if (this.denormalProblem !== undefined) refuse(this.denormalProblem);
   }
 
   private flushed(id: number): number {

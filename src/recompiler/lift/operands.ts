@@ -106,7 +106,7 @@ export function writeFloat(l: Lifter, i: Instruction, id: number, keeps = false)
       result = l.select(small, l.asF(ir.emit(Op.And, bits, l.u(0x80000000))), result);
     }
   }
-  if (i.flags & Flag.Clamp) result = clampFloat(l, result);
+  if (i.flags & Flag.Clamp) result = keeps && l.modes.deviceFlushes32 ? clampBits(l, result) : clampFloat(l, result);
   writeVector(l, i, result);
 }
 
@@ -114,6 +114,16 @@ export function writeFloat(l: Lifter, i: Instruction, id: number, keeps = false)
 function clampFloat(l: Lifter, id: number): number {
   const { ir } = l;
   const clamped = ir.emit(Op.FMin, ir.emit(Op.FMax, id, ir.constF(0)), ir.constF(0x3f800000));
+  return l.request.dx10Clamp ? clamped : l.select(ir.emit(Op.FIsNan, id), id, clamped);
+}
+
+/** The same on integers, for denormals that the device would flush. */
+function clampBits(l: Lifter, id: number): number {
+  const { ir } = l;
+  const bits = l.asU(id);
+  // Numbers below zero, and NaN of either sign.
+  const outside = ir.emit(Op.ULt, l.u(0x7f800000), bits);
+  const clamped = l.asF(l.select(outside, l.u(0), ir.emit(Op.UMin, bits, l.u(0x3f800000))));
   return l.request.dx10Clamp ? clamped : l.select(ir.emit(Op.FIsNan, id), id, clamped);
 }
 

@@ -35,7 +35,8 @@ export function defineDivision(define: Define): void {
     writeDouble(l, i, divFmas(l, DOUBLE, Op.FFma64, Op.FFmaScaled64, a, b, c));
   });
   define("v_div_fixup_f32", (l, i) => {
-    const [a, b, c] = [l.asU(movedSource(l, i, 0)), l.asU(floatSource(l, i, 1)), l.asU(floatSource(l, i, 2))];
+    const a = l.asU(movedSource(l, i, 0));
+    const [b, c] = [1, 2].map((n) => l.asU(l.modes.inspected(floatSource(l, i, n))));
     const format = { sign: 0x80000000, infinity: 0x7f800000, quiet: 0x400000, invalid: 0xffc00000 };
     writeFloat(l, i, l.asF(divFixup(l, format, a, b, c, exponentBelow(l, SINGLE, b, c))), i.omod === 0);
   });
@@ -156,7 +157,8 @@ function chooseBool(l: Lifter, condition: number, a: number, b: number): number 
 function divFmas(l: Lifter, f: Format, plain: number, scaled: number, a: number, b: number, c: number): number {
   const { ir } = l;
   const scales = l.mask(Operand.Vcc);
-  if (scales === l.false) return ir.emit(plain, a, b, c);
+  // The scaled operation keeps denormal operands even where the device flushes them.
+  if (scales === l.false && (f === DOUBLE || !l.modes.deviceFlushes32)) return ir.emit(plain, a, b, c);
   const isLarge = ir.emit(Op.ULt, l.u(f.bias), exponentField(l, f, c));
   const exponent = l.select(scales, l.select(isLarge, l.u(f.scale), l.u(-f.scale)), l.u(0));
   return ir.emit(scaled, a, b, c, exponent);

@@ -4,7 +4,6 @@ import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import { floatSource, intSource, writeFloat } from "./operands.ts";
-import { refuse } from "./refusal.ts";
 
 /** Adds the handlers of this class. */
 export function defineFloat(define: Define): void {
@@ -81,9 +80,10 @@ function float2WithDestination(define: Define, name: string, compute: Compute): 
 
 /** gfx10.1's v_mad and v_mac round after the multiplication and again after the addition, and flush denormals whatever MODE says. */
 function defineUnfused(define: Define): void {
-  const unfused = (product: Compute): Compute => (l, a, b, c) => {
-    requireFlush(l);
-    return l.ir.emit(Op.FAdd, l.modes.input(l.modes.result(product(l, a, b, 0))), c);
+  const unfused = (product: Compute): Compute => (l, ...operands) => {
+    const flushed = (id: number) => l.modes.flushedAlways(id);
+    const [a, b, c] = operands.map(flushed);
+    return flushed(l.ir.emit(Op.FAdd, flushed(product(l, a, b, 0)), c));
   };
   const plain = unfused((l, a, b) => l.ir.emit(Op.FMul, a, b));
   const legacy = unfused((l, a, b) => legacyProduct(l, a, b));
@@ -91,12 +91,6 @@ function defineUnfused(define: Define): void {
   float2WithDestination(define, "v_mac_f32", plain);
   float(define, "v_mad_legacy_f32", 3, legacy);
   float2WithDestination(define, "v_mac_legacy_f32", legacy);
-}
-
-function requireFlush(l: Lifter): void {
-  if (((l.request.floatMode >> 4) & 3) !== 0) {
-    refuse("this operation flushes f32 denormals although MODE keeps them, which is not implemented");
-  }
 }
 
 function defineMinMax(define: Define): void {

@@ -20,7 +20,7 @@ export function defineMath(define: Define): void {
 function defineFrexp(define: Define): void {
   const parts = (l: Lifter, i: Instruction) => {
     const { ir } = l;
-    const bits = l.asU(floatSource(l, i, 0));
+    const bits = l.asU(l.modes.inspected(floatSource(l, i, 0)));
     const size = ir.emit(Op.And, bits, l.u(0x7fffffff));
     const field = ir.emit(Op.UBfe, bits, l.u(23), l.u(8));
     const isSmall = ir.emit(Op.IEq, field, l.u(0)), isZero = ir.emit(Op.IEq, size, l.u(0));
@@ -87,7 +87,8 @@ function defineCube(define: Define): void {
 function cube(define: Define, name: string, compute: (l: Lifter, direction: Direction) => number): void {
   define(name, (l, i) => {
     const { ir } = l;
-    const [x, y, z] = [0, 1, 2].map((n) => floatSource(l, i, n));
+    // Some results are sources as they are.
+    const [x, y, z] = [0, 1, 2].map((n) => l.modes.inspected(floatSource(l, i, n)));
     const [sizeX, sizeY, sizeZ] = [x, y, z].map((id) => ir.emit(Op.FAbs, id));
     const zLeads = l.and(ir.emit(Op.FOrdLe, sizeX, sizeZ), ir.emit(Op.FOrdLe, sizeY, sizeZ));
     const yLeads = ir.emit(Op.FOrdLe, sizeX, sizeY);

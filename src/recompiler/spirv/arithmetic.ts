@@ -2,6 +2,7 @@ import { Op, Type } from "../ir/ops.ts";
 import { Code, Glsl } from "./codes.ts";
 import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
+import { comparison } from "./runtime/denormals.ts";
 
 /** Integer, comparison, boolean, 64-bit and vector operations. */
 
@@ -10,6 +11,16 @@ export function binary(opcode: number): Handler {
   return (e, i) => {
     const { ir } = e;
     e.ids[i] = e.body.op2(opcode, ir.type[i] as T, e.use(ir.a[i]), e.use(ir.b[i]));
+  };
+}
+
+/** A comparison of floats: of f32 as integers where an operand may be a denormal that the device takes for zero. */
+function floatComparison(opcode: number): Handler {
+  const plain = binary(opcode);
+  return (e, i) => {
+    const a = e.ir.a[i], b = e.ir.b[i];
+    if (!e.guards || e.ir.type[a] !== Type.F32 || !e.mayBeDenormal(a) && !e.mayBeDenormal(b)) return plain(e, i);
+    e.ids[i] = e.body.call(comparison(e.functions, opcode), T.Bool, [e.use(a), e.use(b)]);
   };
 }
 
@@ -154,14 +165,14 @@ export const ARITHMETIC: HandlerTable = {
   ULe: binary(Code.ULessThanEqual),
   SLt: binary(Code.SLessThan),
   SLe: binary(Code.SLessThanEqual),
-  FOrdEq: binary(Code.FOrdEqual),
-  FOrdNe: binary(Code.FOrdNotEqual),
-  FOrdLt: binary(Code.FOrdLessThan),
-  FOrdLe: binary(Code.FOrdLessThanEqual),
-  FUnordEq: binary(Code.FUnordEqual),
-  FUnordNe: binary(Code.FUnordNotEqual),
-  FUnordLt: binary(Code.FUnordLessThan),
-  FUnordLe: binary(Code.FUnordLessThanEqual),
+  FOrdEq: floatComparison(Code.FOrdEqual),
+  FOrdNe: floatComparison(Code.FOrdNotEqual),
+  FOrdLt: floatComparison(Code.FOrdLessThan),
+  FOrdLe: floatComparison(Code.FOrdLessThanEqual),
+  FUnordEq: floatComparison(Code.FUnordEqual),
+  FUnordNe: floatComparison(Code.FUnordNotEqual),
+  FUnordLt: floatComparison(Code.FUnordLessThan),
+  FUnordLe: floatComparison(Code.FUnordLessThanEqual),
   FIsNan: unary(Code.IsNan),
   Ieq64: binary(Code.IEqual),
   Ult64: binary(Code.ULessThan),

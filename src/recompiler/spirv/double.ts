@@ -1,8 +1,11 @@
 import { unary } from "./arithmetic.ts";
+import { callOnIntegers } from "./float.ts";
 import { Code, Glsl } from "./codes.ts";
 import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
+import { guardedArithmetic, SUSPECT_RESULT, toNarrow, toWide } from "./runtime/denormals.ts";
 import * as runtime from "./runtime/double.ts";
+import { flushDenormal } from "./runtime/float.ts";
 import { oddMultiplyAdd, scaledMultiplyAdd } from "./runtime/odd.ts";
 import { softFma } from "./runtime/soft_fma.ts";
 
@@ -58,6 +61,15 @@ function inverseRoot(e: Emitter, i: number): void {
   e.ids[i] = e.body.op2(Code.FDiv, T.F64, one(e), root);
 }
 
+const scaledFma = call(
+  (e) => {
+    if (e.functions.denormals !== "kept") return guardedArithmetic(e.functions, "scaled", 7 | SUSPECT_RESULT);
+    return e.request.device.float64 ? scaledMultiplyAdd(e.functions) : softFma(e.functions, false, "scaled");
+  },
+  T.F32,
+  4,
+);
+
 const NEED_TYPE: HandlerTable = {
   FAdd64: exact(Code.FAdd),
   FMul64: exact(Code.FMul),
@@ -74,8 +86,14 @@ const NEED_TYPE: HandlerTable = {
   FRcp64: reciprocal,
   FRsq64: inverseRoot,
   FSqrt64: glsl(Glsl.Sqrt),
-  CvtF2D: unary(Code.FConvert),
-  CvtD2F: unary(Code.FConvert),
+  CvtF2D: (e, i) => {
+    if (e.guards && e.mayBeDenormal(e.ir.a[i])) e.ids[i] = e.body.call(toWide(e.functions), T.F64, [e.use(e.ir.a[i])]);
+    else unary(Code.FConvert)(e, i);
+  },
+  CvtD2F: (e, i) => {
+    if (e.guards) e.ids[i] = e.body.call(toNarrow(e.functions), T.F32, [e.use(e.ir.a[i])]);
+    else unary(Code.FConvert)(e, i);
+  },
   CvtU2D: unary(Code.ConvertUToF),
   CvtS2D: unary(Code.ConvertSToF),
   CvtD2U: call((e) => runtime.doubleToInteger(e.functions, false), T.U32, 1),
@@ -85,14 +103,16 @@ const NEED_TYPE: HandlerTable = {
 /** Handlers of this file, by name of the operation. */
 export const DOUBLE: HandlerTable = {
   ...Object.fromEntries(Object.entries(NEED_TYPE).map(([name, handler]) => [name, needsFloat64(handler)])),
-  FFmaOdd: call(
-    (e) => e.request.device.float64 ? oddMultiplyAdd(e.functions) : softFma(e.functions, false, "odd"),
-    T.F32,
-    3,
-  ),
-  FFmaScaled: call(
-    (e) => e.request.device.float64 ? scaledMultiplyAdd(e.functions) : softFma(e.functions, false, "scaled"),
-    T.F32,
-    4,
-  ),
+  FFmaOdd: (e, i) => {
+    const { ir, functions } = e;
+    const operands = [e.use(ir.a[i]), e.use(ir.b[i]), e.use(ir.c[i])];
+    e.ids[i] = e.request.device.float64 && !e.guards
+      ? e.body.call(oddMultiplyAdd(functions), T.F32, operands)
+      : callOnIntegers(e, softFma(functions, false, "odd"), operands);
+  },
+  FFmaScaled: (e, i) => {
+    scaledFma(e, i);
+    // It is exact; the module's other results are flushed by the device.
+    if (e.flushes) e.ids[i] = e.body.call(flushDenormal(e.functions), T.F32, [e.ids[i]]);
+  },
 };

@@ -1,4 +1,5 @@
 import { hex, RefusedError } from "../../errors.ts";
+import { FloatFacts } from "../ir/float_facts.ts";
 import type { Ir } from "../ir/ir.ts";
 import { Op, OPS, Type } from "../ir/ops.ts";
 import type { RecompileRequest } from "../request.ts";
@@ -60,6 +61,9 @@ export class Emitter {
   wholeWaves = false;
   /** Whether the module's denormal results are flushed by an execution mode. */
   flushes = false;
+  /** Whether the module must keep f32 denormals that the device loses, see `RuntimeFunctions.denormals`. */
+  guards = false;
+  private floats: FloatFacts | undefined;
 
   constructor(
     readonly ir: Ir,
@@ -80,6 +84,12 @@ export class Emitter {
     const id = this.ids[value];
     if (id === 0) return this.late(value);
     return this.floatForm[value] === 0 ? id : this.asBits(value, id);
+  }
+
+  /** Whether an F32 value can be denormal. */
+  mayBeDenormal(value: number): boolean {
+    this.floats ??= FloatFacts.ofProgram(this.ir);
+    return this.floats.mayBeDenormal(value);
   }
 
   /** Whether a value is the constant with these bits. */

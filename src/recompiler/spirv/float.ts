@@ -4,6 +4,16 @@ import { glsl1, unary } from "./arithmetic.ts";
 import { Capability, Code, Glsl, Mode } from "./codes.ts";
 import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
+import {
+  type Approximate,
+  approximate,
+  type Arithmetic,
+  guardedArithmetic,
+  integerMinMax,
+  raised,
+  SUSPECT_RESULT,
+  writeSign,
+} from "./runtime/denormals.ts";
 import * as runtime from "./runtime/float.ts";
 import { softFma } from "./runtime/soft_fma.ts";
 import { Use } from "./usage.ts";
@@ -58,43 +68,38 @@ const FLUSH_BOTH = 0;
 
 /**
  * Declares the execution modes that give the request's FLOAT_MODE, where the device has them. Where it lacks flushing, the IR has FlushDenorm where
- * it matters; what then is left over is refused.
+ * it matters; where it loses denormals that count, operations that may meet one are guarded (runtime/denormals.ts).
  */
 export function declareFloatModes(e: Emitter): void {
   preserveSpecialNumbers(e);
+  const { floatMode, device } = e.request;
+  const flushesBoth = ((floatMode >> DENORM_SHIFT) & 3) === FLUSH_BOTH;
+  // Kept on both sides, or flushed on one side by FlushDenorm: the device must not flush by itself.
+  e.guards = !flushesBoth && !device.denormPreserve32 && !device.keepsDenormals32;
+  if (e.guards) {
+    e.functions.denormals = device.roundRte32 && device.roundRteKeepsDenormals32 ? "keptInSums" : "lost";
+  }
   const added = firstFloatAtomic(e);
   const rounded = earlier(firstOf(e, ROUNDED), added), governed = earlier(firstOf(e, EXACT), rounded);
   if (governed < 0) return;
-  const { floatMode, device } = e.request;
   if (rounded >= 0 && (floatMode & ROUND_MASK) !== 0) {
     throw e.refuse(rounded, "float-rounding", `FLOAT_MODE ${hex(floatMode)} does not round to nearest even`);
   }
-  const flushesBoth = ((floatMode >> DENORM_SHIFT) & 3) === FLUSH_BOTH;
   // A device that flushes unasked may stop when told how to round (measured on NVIDIA: RecompilerDevice.flushesDenormals32), and rounds to nearest anyway.
   const flushesUnasked = flushesBoth && device.flushesDenormals32 && !device.denormFlush32;
   if (device.roundRte32 && !flushesUnasked) declareMode(e, Capability.RoundingModeRTE, Mode.RoundingModeRTE);
   if (device.signedZeroInfNanPreserve32) {
     declareMode(e, Capability.SignedZeroInfNanPreserve, Mode.SignedZeroInfNanPreserve);
   }
-  if (flushesBoth) {
-    if (device.denormFlush32) declareMode(e, Capability.DenormFlushToZero, Mode.DenormFlushToZero);
-    e.flushes = device.denormFlush32 || device.flushesDenormals32;
-    if (e.flushes && added >= 0) {
-      throw e.refuse(
-        added,
-        "float-denormals",
-        "the atomic counts denormals, and the module's other operations must flush them",
-      );
-    }
-  } else if (device.denormPreserve32) declareMode(e, Capability.DenormPreserve, Mode.DenormPreserve);
-  else if (!device.keepsDenormals32) {
-    // Kept on both sides, or flushed on one side by FlushDenorm: the device must not flush by itself.
-    throw e.refuse(
-      governed,
-      "float-denormals",
-      `FLOAT_MODE ${hex(floatMode)} keeps f32 denormals, and this device does not`,
-    );
+  if (!flushesBoth) {
+    if (device.denormPreserve32) declareMode(e, Capability.DenormPreserve, Mode.DenormPreserve);
+    return;
   }
+  if (device.denormFlush32) declareMode(e, Capability.DenormFlushToZero, Mode.DenormFlushToZero);
+  e.flushes = device.denormFlush32 || device.flushesDenormals32;
+  // Atomics and the last step of divisions count denormals all the same.
+  const counts = added >= 0 || e.usage.present[Op.FFmaScaled] !== 0;
+  if (counts && (e.flushes || !device.keepsDenormals32)) e.functions.denormals = "lost";
 }
 
 /** Keeps drivers from taking x * 0 for 0 and x + 0 for x in f16 and f64 (Mesa's NIR does so where the mode is not declared). */
@@ -138,10 +143,35 @@ function declareMode({ module }: Emitter, capability: number, mode: number): voi
   module.mode(mode, 32);
 }
 
+const ARITHMETIC_NAMES: ReadonlyMap<number, Arithmetic> = new Map([
+  [Code.FAdd, "add"],
+  [Code.FSub, "sub"],
+  [Code.FMul, "mul"],
+]);
+
+/** Which of the first operands, and whether the result, may be a denormal that the device loses; 0 where nothing is. */
+export function suspectsOf(e: Emitter, i: number, operands: 2 | 3): number {
+  const { ir } = e;
+  let suspects = e.mayBeDenormal(i) ? SUSPECT_RESULT : 0;
+  if (e.mayBeDenormal(ir.a[i])) suspects |= 1;
+  if (e.mayBeDenormal(ir.b[i])) suspects |= 2;
+  if (operands > 2 && e.mayBeDenormal(ir.c[i])) suspects |= 4;
+  return suspects;
+}
+
 /** Additions, subtractions and multiplications. */
 function sumOrProduct(opcode: number): Handler {
   return (e, i) => {
     const { ir } = e;
+    if (e.functions.denormals === "lost" && e.guards) {
+      const suspects = suspectsOf(e, i, 2);
+      if (suspects !== 0) {
+        const operation = ARITHMETIC_NAMES.get(opcode)!;
+        const callee = guardedArithmetic(e.functions, operation, suspects);
+        e.ids[i] = e.body.call(callee, T.F32, [e.use(ir.a[i]), e.use(ir.b[i])]);
+        return;
+      }
+    }
     const id = e.body.op2(opcode, T.F32, e.use(ir.a[i]), e.use(ir.b[i]));
     e.ids[i] = id;
     if (mustStayExact(e, i)) e.exact.push(id);
@@ -189,7 +219,9 @@ function minMax(max: boolean): Handler {
   return (e, i) => {
     const { ir, body } = e;
     const a = e.use(ir.a[i]), b = e.use(ir.b[i]);
-    if (!e.flushes && (isOrdinary(e, ir.a[i]) || isOrdinary(e, ir.b[i]))) {
+    if (e.guards && (e.mayBeDenormal(ir.a[i]) || e.mayBeDenormal(ir.b[i]))) {
+      e.ids[i] = body.call(integerMinMax(e.functions, max), T.F32, [a, b]);
+    } else if (!e.flushes && (isOrdinary(e, ir.a[i]) || isOrdinary(e, ir.b[i]))) {
       e.ids[i] = body.glsl(max ? Glsl.NMax : Glsl.NMin, T.F32, [a, b]);
     } else e.ids[i] = body.call(runtime.minMax(e.functions, max, e.flushes), T.F32, [a, b]);
   };
@@ -203,22 +235,52 @@ function isOrdinary(e: Emitter, value: number): boolean {
 
 /**
  * Floor and ceiling can make 1 of a denormal. A device that flushes need not do so here (measured on NVIDIA), so where denormals do not count they are
- * made zeros first.
+ * made zeros first, and where they do, normal numbers.
  */
 function awayFromZero(instruction: number): Handler {
   return (e, i) => {
     const x = e.use(e.ir.a[i]);
-    const operand = e.flushes ? e.body.call(runtime.flushDenormal(e.functions), T.F32, [x]) : x;
+    const guarded = e.guards && e.mayBeDenormal(e.ir.a[i]);
+    const change = guarded ? raised : e.flushes ? runtime.flushDenormal : undefined;
+    const operand = change !== undefined ? e.body.call(change(e.functions), T.F32, [x]) : x;
     e.ids[i] = e.body.glsl1(instruction, T.F32, operand);
   };
+}
+
+/** Calls a function that computes on integers: where the module's float instructions flush denormals, it must as well. */
+export function callOnIntegers(e: Emitter, callee: number, operands: readonly number[]): number {
+  if (!e.flushes) return e.body.call(callee, T.F32, operands);
+  const flush = (id: number) => e.body.call(runtime.flushDenormal(e.functions), T.F32, [id]);
+  return flush(e.body.call(callee, T.F32, operands.map(flush)));
 }
 
 function fma(e: Emitter, i: number): void {
   const { ir, body, request } = e;
   const operands = [e.use(ir.a[i]), e.use(ir.b[i]), e.use(ir.c[i])];
-  if (request.device.fusesFma32) e.ids[i] = body.glsl(Glsl.Fma, T.F32, operands);
+  const suspects = e.guards ? suspectsOf(e, i, 3) : 0;
+  if (suspects !== 0) {
+    e.ids[i] = body.call(guardedArithmetic(e.functions, "fma", suspects), T.F32, operands);
+  } else if (request.device.fusesFma32) e.ids[i] = body.glsl(Glsl.Fma, T.F32, operands);
   else if (request.device.float64) e.ids[i] = body.call(runtime.fusedMultiplyAdd(e.functions), T.F32, operands);
-  else e.ids[i] = body.call(softFma(e.functions, false), T.F32, operands);
+  else e.ids[i] = callOnIntegers(e, softFma(e.functions, false), operands);
+}
+
+/** Functions with an error bound, guarded where the operand or the result may be a denormal that the device loses. */
+function approximately(name: Approximate, handler: Handler): Handler {
+  return (e, i) => {
+    const x = e.ir.a[i];
+    if (!e.guards || !e.mayBeDenormal(x) && !e.mayBeDenormal(i)) return handler(e, i);
+    e.ids[i] = e.body.call(approximate(e.functions, name), T.F32, [e.use(x)]);
+  };
+}
+
+/** The sign bit changed: as an integer where float instructions lose denormals. */
+function sign(absolute: boolean, handler: Handler): Handler {
+  return (e, i) => {
+    const x = e.ir.a[i];
+    if (!e.guards || !e.mayBeDenormal(x)) return handler(e, i);
+    e.ids[i] = writeSign(e.body, e.use(x), absolute);
+  };
 }
 
 function reciprocal(e: Emitter, i: number): void {
@@ -233,17 +295,17 @@ export const FLOAT: HandlerTable = {
   FFma: fma,
   FMin: minMax(false),
   FMax: minMax(true),
-  FNeg: unary(Code.FNegate),
-  FAbs: glsl1(Glsl.FAbs),
+  FNeg: sign(false, unary(Code.FNegate)),
+  FAbs: sign(true, glsl1(Glsl.FAbs)),
   FFloor: awayFromZero(Glsl.Floor),
   FCeil: awayFromZero(Glsl.Ceil),
   FTrunc: glsl1(Glsl.Trunc),
   FRndne: glsl1(Glsl.RoundEven),
-  FRcp: reciprocal,
-  FRsq: glsl1(Glsl.InverseSqrt),
-  FSqrt: glsl1(Glsl.Sqrt),
-  FExp2: glsl1(Glsl.Exp2),
-  FLog2: glsl1(Glsl.Log2),
+  FRcp: approximately("rcp", reciprocal),
+  FRsq: approximately("rsq", glsl1(Glsl.InverseSqrt)),
+  FSqrt: approximately("sqrt", glsl1(Glsl.Sqrt)),
+  FExp2: approximately("exp2", glsl1(Glsl.Exp2)),
+  FLog2: approximately("log2", glsl1(Glsl.Log2)),
   FSin: call1((e) => runtime.revolution(e.functions, false), T.F32),
   FCos: call1((e) => runtime.revolution(e.functions, true), T.F32),
   FlushDenorm: call1((e) => runtime.flushDenormal(e.functions), T.F32),

@@ -5,6 +5,7 @@ import { T } from "./module.ts";
 import * as float from "./runtime/float.ts";
 import { halfFunction, type HalfOperation, isNativeHalf } from "./runtime/half.ts";
 import { oddSum } from "./runtime/odd.ts";
+import { softFma } from "./runtime/soft_fma.ts";
 
 /**
  * f16 operations, on halves of U32 values. Where the device computes f16 exactly (probed), one instruction on a pair of f16; else functions that go
@@ -78,6 +79,11 @@ export const HALF: HandlerTable = {
   CvtF2H: toHalf,
   BitInsert: bitInsert,
   FAddOdd: (e, i) => {
-    e.ids[i] = e.body.call(oddSum(e.functions), T.F32, [e.use(e.ir.a[i]), e.use(e.ir.b[i])]);
+    const { ir, body, module } = e;
+    const a = e.use(ir.a[i]), b = e.use(ir.b[i]);
+    if (e.guards && (e.mayBeDenormal(ir.a[i]) || e.mayBeDenormal(ir.b[i]))) {
+      const one = module.constant(T.F32, 0x3f800000);
+      e.ids[i] = body.call(softFma(e.functions, false, "odd"), T.F32, [a, one, b]);
+    } else e.ids[i] = body.call(oddSum(e.functions), T.F32, [a, b]);
   },
 };

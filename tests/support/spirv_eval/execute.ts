@@ -38,12 +38,28 @@ function typeOf(s: Subgroup, id: number): SpirvType {
   return type;
 }
 
+/** Instructions of GLSL.std.450 that flush nothing by themselves: floor, ceiling and those on integers. */
+const FLOOR = 8, CEILING = 9;
+const FLUSHING_GLSL: ReadonlySet<number> = new Set([2, 3, 4, 13, 14, 29, 30, 31, 32, FMA, 79, 80, 81]);
+
+/**
+ * Whether an instruction of GLSL.std.450 flushes f32 denormals. Floor and ceiling may do either: they do what the recompiler must not rely on, keep
+ * denormals where all others flush them (as on NVIDIA), and flush them where sums do not.
+ */
+function glslFlushes(s: Subgroup, number: number): boolean {
+  const { flushes32 } = s.group;
+  if (flushes32 === "none") return false;
+  if (number === FLOOR || number === CEILING) return flushes32 === "all but sums";
+  return FLUSHING_GLSL.has(number);
+}
+
 function scalarStep(name: string): Step {
   const make = SCALAR_OPERATIONS[name];
+  const isFloat = /^OpF|^OpConvertFTo/.test(name), isSum = ["OpFAdd", "OpFSub", "OpFMul"].includes(name);
   return (s, i, lanes) => {
     const from = name === "OpConvertUToPtr" ? 64 : widthOf(typeOf(s, i.operands[0]));
     const f = i.operation ??= make(widthOf(i.type), from), out = s.out(i.result);
-    if (s.group.flushes32 && /^OpF|^OpConvertFTo/.test(name)) {
+    if (isFloat && s.group.flushes32 !== "none" && !(isSum && s.group.flushes32 === "all but sums")) {
       for (const lane of lanes) {
         const operands = i.operands.map((id) => from === 32 ? flush(s.value(id, lane)) : s.value(id, lane));
         const result = elementwise(i.type, operands, f);
@@ -68,7 +84,20 @@ function flush(value: Value): Value {
 
 const glsl = each((s, i, lane) => {
   const [, number, ...ids] = i.operands;
-  const operands = ids.map((id) => s.value(id, lane)), width = widthOf(i.type);
+  const width = widthOf(i.type), flushes = width === 32 && i.type.kind !== "int" && glslFlushes(s, number);
+  const operands = ids.map((id) => flushes ? flush(s.value(id, lane)) : s.value(id, lane));
+  const result = glslResult(s, i, number, ids, operands, width);
+  return flushes ? flush(result) : result;
+});
+
+function glslResult(
+  s: Subgroup,
+  i: SpirvInstruction,
+  number: number,
+  ids: readonly number[],
+  operands: Value[],
+  width: number,
+): Value {
   if (number === PACK_HALF) {
     const [x, y] = operands[0] as number[];
     return (f16Bits(f32Value(x)) | f16Bits(f32Value(y)) << 16) >>> 0;
@@ -81,7 +110,7 @@ const glsl = each((s, i, lane) => {
   const make = GLSL_OPERATIONS.get(number);
   if (make === undefined) throw new Error(`GLSL.std.450 instruction ${number} cannot be evaluated`);
   return elementwise(i.type, operands, make(width, widthOf(typeOf(s, ids[0]))));
-});
+}
 
 const multiplyExtended = (signed: boolean) =>
   each((s, i, lane) => {

@@ -15,7 +15,7 @@ import type { Artifact, RecompilerDevice } from "../../../src/recompiler/request
 import { Random } from "../random.ts";
 import { DeviceMemory } from "./memory.ts";
 import { parseSpirv, type SpirvModule } from "./parse.ts";
-import { evaluateDispatch } from "./workgroup.ts";
+import { type EvaluatedDispatch, evaluateDispatch } from "./workgroup.ts";
 
 /** Options of {@linkcode EvaluatedExecutor}. */
 export interface EvaluatedOptions {
@@ -26,6 +26,8 @@ export interface EvaluatedOptions {
   seed: number;
   /** What differs from {@linkcode evaluatedDevice}. */
   device?: Partial<RecompilerDevice>;
+  /** Flushes f32 denormals, see {@linkcode EvaluatedDispatch}; `device` must say so. */
+  flushesUnasked?: EvaluatedDispatch["flushesUnasked"];
 }
 
 /** The recompiler's view of the evaluator: exact numbers, no float modes, no Fma, f64, no narrow types. */
@@ -53,6 +55,22 @@ export function evaluatedDevice(subgroupSize: number): RecompilerDevice {
     sharedInt64Atomics: true,
     exactHalfPack: true,
   };
+}
+
+/**
+ * What differs for a device that has no mode for f32 denormals and flushes them.
+ *
+ * @param flushes what it flushes where RoundingModeRTE 32 is declared ("all but sums": NVIDIA)
+ */
+export function flushingDevice(flushes: "all" | "all but sums"): Pick<EvaluatedOptions, "device" | "flushesUnasked"> {
+  const device: Partial<RecompilerDevice> = {
+    denormFlush32: false,
+    denormPreserve32: false,
+    keepsDenormals32: false,
+    flushesDenormals32: true,
+    roundRteKeepsDenormals32: flushes === "all but sums",
+  };
+  return { device, flushesUnasked: flushes };
 }
 
 /** Device address of the context block, and of the first window: far apart, and no guest address. */
@@ -109,6 +127,7 @@ export class EvaluatedExecutor implements ComputeExecutor {
       push,
       groups,
       subgroupSize: this.options.subgroupSize,
+      flushesUnasked: this.options.flushesUnasked,
       random: this.#random,
     });
     if (new Uint8Array(context, Context.Zero, 64).some((byte) => byte !== 0)) {

@@ -8,6 +8,9 @@ import { type DeviceMemory, read } from "./memory.ts";
 import { type Place, poisonOf, type SpirvModule, type SpirvVariable, type Value } from "./parse.ts";
 import { Subgroup } from "./subgroup.ts";
 
+/** Which float instructions flush f32 denormals. Sums are additions, subtractions and multiplications. */
+export type Flushing = "none" | "all" | "all but sums";
+
 /** What a dispatch runs with. */
 export interface EvaluatedDispatch {
   module: SpirvModule;
@@ -18,6 +21,8 @@ export interface EvaluatedDispatch {
   groups: readonly [number, number, number];
   /** Invocations of a subgroup. */
   subgroupSize: number;
+  /** What the device flushes where RoundingModeRTE 32 is declared; it flushes everything where it is not. Absent: nothing, in either case. */
+  flushesUnasked?: "all" | "all but sums";
   /** Decides the order of everything that has none, and which invocations make a subgroup. */
   random: Random;
   /** Instructions after which a workgroup counts as endless. */
@@ -34,7 +39,7 @@ const BUILT_IN = {
   subgroupId: 40,
   subgroupLane: 41,
 };
-const DENORM_FLUSH_TO_ZERO = 4460;
+const DENORM_FLUSH_TO_ZERO = 4460, ROUNDING_MODE_RTE = 4462;
 /** Instructions that a subgroup executes at most before another one may go on. */
 const TURN = 40;
 
@@ -50,8 +55,8 @@ export function evaluateDispatch(dispatch: EvaluatedDispatch): void {
 export class Workgroup {
   steps = 0;
   readonly memory: DeviceMemory;
-  /** The module has f32 denormals flushed. */
-  readonly flushes32: boolean;
+  /** Which float instructions take f32 denormals for zeros and make zeros of them. */
+  readonly flushes32: Flushing;
   readonly #subgroups: Subgroup[];
   /** Place of each invocation in the row of all subgroups. */
   readonly #places: number[] = [];
@@ -62,7 +67,10 @@ export class Workgroup {
   constructor(private readonly dispatch: EvaluatedDispatch, id: readonly [number, number, number]) {
     const { module, memory, subgroupSize, random } = dispatch;
     this.memory = memory;
-    this.flushes32 = module.modes.get(DENORM_FLUSH_TO_ZERO)?.[0] === 32;
+    const declares = (mode: number) => module.modes.get(mode)?.[0] === 32;
+    if (declares(DENORM_FLUSH_TO_ZERO)) this.flushes32 = "all";
+    else if (!dispatch.flushesUnasked) this.flushes32 = "none";
+    else this.flushes32 = declares(ROUNDING_MODE_RTE) ? dispatch.flushesUnasked : "all";
     const [x, y, z] = module.localSize, count = x * y * z;
     // Nothing in Vulkan ties invocations to places in subgroups, but that they are full where that is required.
     const invocations = shuffle(Array.from({ length: count }, (_, n) => n), random);

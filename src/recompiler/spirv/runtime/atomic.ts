@@ -2,7 +2,9 @@ import { AtomicKind } from "../../ir/ops.ts";
 import type { Body } from "../body.ts";
 import { Code, Decoration, Glsl, Semantics } from "../codes.ts";
 import { T } from "../module.ts";
+import { guardedArithmetic, SUSPECT_RESULT } from "./denormals.ts";
 import { flushed } from "./float.ts";
+import type { RuntimeFunctions } from "./functions.ts";
 
 /** Kinds that are one SPIR-V instruction. */
 const DIRECT: ReadonlyMap<number, number> = new Map([
@@ -52,6 +54,7 @@ export function writeAtomic(
   pointer: number,
   scope: number,
   data: readonly number[],
+  functions: RuntimeFunctions,
 ): number {
   const { module } = body;
   const type = atomicType(kind), base = kind & AtomicKind.Mask;
@@ -66,12 +69,18 @@ export function writeAtomic(
     type,
     pointer,
     scope,
-    (old) => new Update(body, type, (kind & AtomicKind.Flush) !== 0).fresh(base, old, data),
+    (old) => new Update(body, type, (kind & AtomicKind.Flush) !== 0, functions).fresh(base, old, data),
   );
 }
 
 /** What a 32-bit atomic operation makes of an old value. */
-export function atomicValue(body: Body, kind: number, old: number, data: readonly number[]): number {
+export function atomicValue(
+  body: Body,
+  kind: number,
+  old: number,
+  data: readonly number[],
+  functions: RuntimeFunctions,
+): number {
   const base = kind & AtomicKind.Mask;
   switch (base) {
     case AtomicKind.Swap:
@@ -83,7 +92,7 @@ export function atomicValue(body: Body, kind: number, old: number, data: readonl
       if (simple !== undefined) return body.op2(simple, T.U32, old, data[0]);
       const glsl = SIMPLE_GLSL.get(base);
       if (glsl !== undefined) return body.glsl(glsl, T.U32, [old, data[0]]);
-      return new Update(body, T.U32, (kind & AtomicKind.Flush) !== 0).fresh(base, old, data);
+      return new Update(body, T.U32, (kind & AtomicKind.Flush) !== 0, functions).fresh(base, old, data);
     }
   }
 }
@@ -144,7 +153,12 @@ export function exchangeLoop(
 class Update {
   private readonly float: T;
 
-  constructor(private readonly body: Body, private readonly type: T, private readonly flush: boolean) {
+  constructor(
+    private readonly body: Body,
+    private readonly type: T,
+    private readonly flush: boolean,
+    private readonly functions: RuntimeFunctions,
+  ) {
     this.float = type === T.U64 ? T.F64 : T.F32;
   }
 
@@ -176,6 +190,11 @@ class Update {
       case AtomicKind.FCmpSwap:
         return select(this.floatEqual(old, second), data, old);
       case AtomicKind.FAdd: {
+        if (this.functions.denormals === "lost" && type === T.U32 && !this.flush) {
+          const add = guardedArithmetic(this.functions, "add", 3 | SUSPECT_RESULT);
+          const sum = body.call(add, T.F32, [this.operand(old), this.operand(data)]);
+          return body.op1(Code.Bitcast, type, sum);
+        }
         const sum = body.op2(Code.FAdd, this.float, this.operand(old), this.operand(data));
         body.module.decorate(sum, Decoration.NoContraction);
         return body.op1(Code.Bitcast, type, this.flush ? flushed(body, sum) : sum);

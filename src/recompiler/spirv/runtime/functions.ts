@@ -10,6 +10,8 @@ export class RuntimeFunctions {
   readonly variables = new Map<string, number>();
   /** LDS is an array of 64-bit elements, see lds_cells.ts. Must be set before LDS is first accessed. */
   wideLds = false;
+  /** What becomes of f32 denormals in float instructions of a module that must keep them. Must be set before anything is emitted. */
+  denormals: "kept" | "keptInSums" | "lost" = "kept";
 
   constructor(readonly module: Module, readonly device: RecompilerDevice) {}
 

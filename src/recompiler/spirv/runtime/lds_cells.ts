@@ -27,16 +27,17 @@ export interface LdsCells {
 /** The cells of a module. @param dwords of LDS */
 export function ldsCells(functions: RuntimeFunctions, dwords: number): LdsCells {
   if (!functions.wideLds) {
-    return new DwordCells(functions.variable("lds", () => functions.module.sharedArray(dwords)));
+    return new DwordCells(functions.variable("lds", () => functions.module.sharedArray(dwords)), functions);
   }
-  return new WideCells(functions.variable("lds", () => {
+  const array = functions.variable("lds", () => {
     functions.module.capability(Capability.Int64Atomics);
     return functions.module.sharedArray(Math.ceil(dwords / 2), T.U64);
-  }));
+  });
+  return new WideCells(array, functions);
 }
 
 class DwordCells implements LdsCells {
-  constructor(private readonly array: number) {}
+  constructor(private readonly array: number, private readonly functions: RuntimeFunctions) {}
 
   private pointer(body: Body, index: number): number {
     return body.element(Storage.Workgroup, T.U32, this.array, index);
@@ -58,7 +59,7 @@ class DwordCells implements LdsCells {
   }
 
   atomic(body: Body, kind: number, index: number, operands: readonly number[]): number {
-    return writeAtomic(body, kind, this.pointer(body, index), Scope.Workgroup, operands);
+    return writeAtomic(body, kind, this.pointer(body, index), Scope.Workgroup, operands, this.functions);
   }
 
   atomic64(): number {
@@ -67,7 +68,7 @@ class DwordCells implements LdsCells {
 }
 
 class WideCells implements LdsCells {
-  constructor(private readonly array: number) {}
+  constructor(private readonly array: number, private readonly functions: RuntimeFunctions) {}
 
   private pointer(body: Body, index: number): number {
     const element = body.op2(Code.ShiftRightLogical, T.U32, index, body.module.u32(1));
@@ -104,11 +105,18 @@ class WideCells implements LdsCells {
   }
 
   atomic(body: Body, kind: number, index: number, operands: readonly number[]): number {
-    return this.update(body, index, (old) => atomicValue(body, kind, old, operands));
+    return this.update(body, index, (old) => atomicValue(body, kind, old, operands, this.functions));
   }
 
   atomic64(body: Body, kind: number, index: number, operands: readonly number[]): number {
-    return writeAtomic(body, kind | AtomicKind.Wide, this.pointer(body, index), Scope.Workgroup, operands);
+    return writeAtomic(
+      body,
+      kind | AtomicKind.Wide,
+      this.pointer(body, index),
+      Scope.Workgroup,
+      operands,
+      this.functions,
+    );
   }
 
   /** Replaces a dword by what `fresh` makes of it; returns the old one. */

@@ -90,7 +90,7 @@ export function atomicFunction(functions: RuntimeFunctions, kind: number): numbe
     const old = body.choose(outer, good, () => {
       const pointer = body.pointerAt(inner, address);
       const values = operands.map((value) => wide ? body.op1(Code.Bitcast, T.U64, value) : value);
-      const result = writeAtomic(body, kind, pointer, Scope.Device, values);
+      const result = writeAtomic(body, kind, pointer, Scope.Device, values, functions);
       return wide ? body.op1(Code.Bitcast, T.V2, result) : result;
     }, () => body.module.zero(outer));
     body.returnValue(old);

@@ -1,6 +1,7 @@
 import type { Body } from "../body.ts";
 import { Code, Glsl } from "../codes.ts";
 import { T } from "../module.ts";
+import { writeRaised } from "./f32_bits.ts";
 import type { RuntimeFunctions } from "./functions.ts";
 
 /** What the algorithm must know of a format. */
@@ -36,7 +37,7 @@ export function softFma(functions: RuntimeFunctions, wide: boolean, variant: Var
     `soft fma ${wide ? 64 : 32} ${variant}`,
     format.type,
     parameters,
-    (body) => new SoftFma(body, format, variant).write(),
+    (body) => new SoftFma(body, format, variant, functions.denormals !== "kept").write(),
   );
 }
 
@@ -53,7 +54,13 @@ interface Parts {
 }
 
 class SoftFma {
-  constructor(private readonly body: Body, private readonly format: Format, private readonly variant: Variant) {}
+  /** @param losesDenormals f32 instructions take denormals for zeros */
+  constructor(
+    private readonly body: Body,
+    private readonly format: Format,
+    private readonly variant: Variant,
+    private readonly losesDenormals: boolean,
+  ) {}
 
   write(): void {
     const { body, format } = this;
@@ -96,7 +103,11 @@ class SoftFma {
     const allZero = this.op(Code.LogicalAnd, T.Bool, productZero, c.isZero);
     const factorSpecial = this.or(a.isSpecial, b.isSpecial);
     const special = this.or(this.or(factorSpecial, c.isSpecial), allZero);
-    const floatProduct = this.op(Code.FMul, type, body.parameters[0], body.parameters[1]);
+    // An infinity times a denormal is no NaN.
+    const [x, y] = body.parameters.slice(0, 2).map((value) =>
+      this.losesDenormals && type === T.F32 ? writeRaised(body, value) : value
+    );
+    const floatProduct = this.op(Code.FMul, type, x, y);
     const ignoreProduct = this.op(
       Code.LogicalAnd,
       T.Bool,
