@@ -24,6 +24,7 @@ export function recompilerDevice(
     roundRte32: f32.roundToNearestEven,
     keepsDenormals32: behaviour.keepsDenormals32,
     flushesDenormals32: behaviour.flushesDenormals32,
+    roundRteKeepsDenormals32: behaviour.roundRteKeepsDenormals32,
     fusesFma32: behaviour.fusesFma32,
     ...behaviour.wide,
     int8: features.includes("shaderInt8"),

@@ -17,6 +17,11 @@ export interface FloatBehaviour {
    * go on flushing them: what is probed here holds for modules that declare no mode.)
    */
   readonly flushesDenormals32: boolean;
+  /**
+   * In modules that declare RoundingModeRTE 32, multiplications and additions keep denormals. Only asked of devices that do not keep them unasked, and
+   * that have the mode.
+   */
+  readonly roundRteKeepsDenormals32?: boolean;
   /** The same of f16 and f64. */
   readonly wide?: WideBehaviour;
 }
@@ -50,9 +55,16 @@ const caseWords = 4, resultWords = 8;
  * identified by device and driver as well.
  */
 export function probeFloatBehaviour(device: GpuDevice): FloatBehaviour {
+  const judged = judge(resultsOf(device, floatProbeModule)), wide = probeWideBehaviour(device);
+  if (judged.keepsDenormals32 || !device.capabilities.floatControls.f32.roundToNearestEven) return { ...judged, wide };
+  return { ...judged, roundRteKeepsDenormals32: judgeRounding(resultsOf(device, roundingProbeModule())), wide };
+}
+
+/** Runs a form of the probe on all cases. */
+function resultsOf(device: GpuDevice, spirv: Uint32Array): Uint32Array {
   const memory = new HostBuffer(device, 4096);
   const layout = createPipelineLayout(device);
-  const pipeline = createComputePipeline(device, { spirv: floatProbeModule, layout });
+  const pipeline = createComputePipeline(device, { spirv, layout });
   const queue = new CommandQueue(device, { buffers: 1 });
   try {
     const resultsAt = 2048;
@@ -67,14 +79,27 @@ export function probeFloatBehaviour(device: GpuDevice): FloatBehaviour {
     queue.pushConstants(layout, 16);
     queue.dispatch(1, 1, 1);
     queue.wait(queue.submit());
-    const judged = judge(new Uint32Array(memory.buffer, resultsAt, cases.length * resultWords).slice());
-    return { ...judged, wide: probeWideBehaviour(device) };
+    return new Uint32Array(memory.buffer, resultsAt, cases.length * resultWords).slice();
   } finally {
     queue.destroy();
     destroyPipeline(device, pipeline);
     destroyPipelineLayout(device, layout);
     memory.destroy();
   }
+}
+
+const HEADER_WORDS = 5, OP_CAPABILITY = 17, OP_EXECUTION_MODE = 16;
+const CAPABILITY_ROUNDING_MODE_RTE = 4467, MODE_ROUNDING_MODE_RTE = 4462;
+
+/** The probe with RoundingModeRTE 32 declared. */
+export function roundingProbeModule(): Uint32Array {
+  const words = [...floatProbeModule];
+  let at = HEADER_WORDS;
+  while ((words[at] & 0xffff) !== OP_EXECUTION_MODE) at += words[at] >>> 16;
+  const main = words[at + 1];
+  words.splice(at, 0, 4 << 16 | OP_EXECUTION_MODE, main, MODE_ROUNDING_MODE_RTE, 32);
+  words.splice(HEADER_WORDS, 0, 2 << 16 | OP_CAPABILITY, CAPABILITY_ROUNDING_MODE_RTE);
+  return Uint32Array.from(words);
 }
 
 /** What the results (8 words per case) say. */
@@ -90,6 +115,14 @@ export function judge(results: Uint32Array): FloatBehaviour {
     }
   });
   return { fusesFma32, keepsDenormals32, flushesDenormals32 };
+}
+
+/** Whether multiplication and addition keep denormals in all cases. */
+export function judgeRounding(results: Uint32Array): boolean {
+  return cases.every(({ a, b }, i) => {
+    const [, , product, sum] = results.subarray(i * resultWords, (i + 1) * resultWords);
+    return product === bits(a * b) && sum === bits(a + b);
+  });
 }
 
 /** Whether a case's results are those of exact arithmetic whose operands and results go through `denormals`. */

@@ -19,7 +19,7 @@ export interface DeviceBehaviour {
   readonly endsLoops: boolean;
 }
 
-const KIND = "anyagc-probes-1";
+const KIND = "anyagc-probes-2";
 const FLOAT_KEYS = ["fusesFma32", "keepsDenormals32", "flushesDenormals32"] as const satisfies (keyof FloatBehaviour)[];
 const WIDE_KEYS = ["exactHalf", "exactHalfPack", "fusesFma16", "fusesFma64"] as const satisfies (keyof WideBehaviour)[];
 
@@ -81,7 +81,8 @@ function behaviourOf(record: unknown, key: string): DeviceBehaviour | undefined 
   if (!isObject(record) || record.key !== key || !isObject(record.float)) return undefined;
   const { float, endsLoops } = record;
   if (typeof endsLoops !== "boolean" || !areFlags(float, FLOAT_KEYS)) return undefined;
-  const { wide } = float;
+  const { wide, roundRteKeepsDenormals32: rounding } = float;
+  if (rounding !== undefined && typeof rounding !== "boolean") return undefined;
   if (wide !== undefined && !(isObject(wide) && areFlags(wide, WIDE_KEYS))) return undefined;
   return { float: float as unknown as FloatBehaviour, endsLoops };
 }

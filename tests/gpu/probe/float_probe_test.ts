@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { judge, probeFloatBehaviour } from "../../../src/gpu/probe/float_probe.ts";
+import { judge, judgeRounding, probeFloatBehaviour, roundingProbeModule } from "../../../src/gpu/probe/float_probe.ts";
 import { floatProbeModule } from "../../../src/gpu/probe/float_probe_module.ts";
 import { recompilerDevice } from "../../../src/gpu/recompiler_device.ts";
+import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
 import { assembleProbe } from "../../../tools/spirv_tools/build_probe.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 
@@ -13,7 +14,9 @@ deviceTest("the float probe knows lavapipe: Fma is not fused, denormals are kept
     assertEquals(narrow, { fusesFma32: false, keepsDenormals32: true, flushesDenormals32: false });
   }
   // Seen on an H200 with driver 580.159.
-  if (device.capabilities.driver.name === "NVIDIA") assertEquals(behaviour.fusesFma32, true);
+  if (device.capabilities.driver.name === "NVIDIA") {
+    assertEquals([behaviour.fusesFma32, behaviour.roundRteKeepsDenormals32], [true, true]);
+  }
   assertEquals(probeFloatBehaviour(device), behaviour);
   const forRecompiler = recompilerDevice(device.capabilities, behaviour);
   assertEquals(forRecompiler.subgroupSize, device.capabilities.subgroup.size);
@@ -61,6 +64,23 @@ Deno.test("the judgement tells fused from unfused and kept from flushed", () => 
   const mixed = results(true, false);
   mixed[7 * 8 + 3] = 0; // flushes in addition only
   assertEquals(judge(mixed), { fusesFma32: true, keepsDenormals32: false, flushesDenormals32: false });
+});
+
+Deno.test("the judgement of the rounding mode looks at products and sums only", () => {
+  const kept = results(true, false), mixed = results(true, true);
+  assertEquals(judgeRounding(kept), true);
+  assertEquals(judgeRounding(mixed), false);
+  // Fma and comparisons flush, the others do not.
+  for (let i = 0; i < 8; i++) for (const k of [2, 3]) mixed[i * 8 + k] = kept[i * 8 + k];
+  assertEquals(judgeRounding(mixed), true);
+  mixed[3 * 8 + 2] = 0;
+  assertEquals(judgeRounding(mixed), false);
+});
+
+Deno.test("the probe of the rounding mode is the float probe with the mode declared, and valid", () => {
+  const words = roundingProbeModule();
+  assertEquals(openSpirvTools().validate(words), []);
+  assertEquals(words.length, floatProbeModule.length + 6);
 });
 
 Deno.test("the checked-in module is what the assembly text gives", async () => {

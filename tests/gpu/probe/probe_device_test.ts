@@ -9,6 +9,7 @@ const ANSWER: DeviceBehaviour = {
     fusesFma32: true,
     keepsDenormals32: false,
     flushesDenormals32: true,
+    roundRteKeepsDenormals32: true,
     wide: { exactHalf: true, exactHalfPack: false, fusesFma16: true, fusesFma64: false },
   },
   endsLoops: true,
