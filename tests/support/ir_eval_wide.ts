@@ -71,6 +71,18 @@ export const WIDE_OPERATIONS: Record<string, (operands: never[]) => number | big
   HMul: ([a, b, count]: number[]) =>
     halves(([x, y]) => round(multiply(exact(x, HALF), exact(y, HALF)), HALF), [a, b], count),
   HFma: ([a, b, c, count]: number[]) => halves(([x, y, z]) => fma(x, y, z, HALF), [a, b, c], count),
+  DotParts: ([a, b, c, form]: number[]) => {
+    const bits = form & 0xff;
+    let sum = BigInt(c);
+    for (let at = 0; at < 32; at += bits) {
+      const [x, y] = [a, b].map((word) => {
+        const part = BigInt(word >>> 0) >> BigInt(at);
+        return form & 0x100 ? BigInt.asIntN(bits, part) : BigInt.asUintN(bits, part);
+      });
+      sum += x * y;
+    }
+    return Number(BigInt.asUintN(32, sum));
+  },
   BitInsert: ([a, b, offset, count]: number[]) => {
     const mask = (2n ** BigInt(count) - 1n) << BigInt(offset);
     return Number((BigInt(a) & ~mask) | (BigInt(b) << BigInt(offset) & mask));

@@ -173,6 +173,7 @@ const ROWS = [
   row("HAdd", U32, "vvi", { commutes: true }),
   row("HMul", U32, "vvi", { commutes: true }),
   row("HFma", U32, "vvvi", { commutes: true }), // rounded once
+  row("DotParts", U32, "vvvi", { commutes: true }), // c plus the products of the parts of a and b; d = bits of a part (4, 8 or 16), + 0x100: signed
   row("BitInsert", U32, "vvii"), // a with d bits from bit c on replaced by the low bits of b
 
   // --- 64-bit ---

@@ -51,7 +51,7 @@ operands("ff", "FAddOdd");
 operands("fff", "FFmaOdd");
 operands("fffu", "FFmaScaled");
 operands("uu", "HAdd HMul BitInsert");
-operands("uuu", "HFma");
+operands("uuu", "HFma DotParts");
 operands("dd", "FAdd64 FMul64 FMin64 FMax64");
 operands("ddd", "FFma64");
 operands("dddu", "FFmaScaled64");

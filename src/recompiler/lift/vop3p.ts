@@ -190,9 +190,9 @@ function intBits(l: Lifter, i: Instruction, n: number): number {
 /** Sum of the products of the parts, plus c; with clamp saturated to 32 bits, else modulo 2^32. */
 function dot(l: Lifter, a: number, b: number, c: number, bits: number, signed: boolean, clamp: boolean): number {
   const { ir } = l;
+  if (!clamp) return ir.emit(Op.DotParts, a, b, c, bits | (signed ? 0x100 : 0));
   const part = (id: number, k: number) => ir.emit(signed ? Op.SBfe : Op.UBfe, id, l.u(k * bits), l.u(bits));
   const products = Array.from({ length: 32 / bits }, (_, k) => ir.emit(Op.IMul, part(a, k), part(b, k)));
-  if (!clamp) return [...products, c].reduce((x, y) => ir.emit(Op.IAdd, x, y));
   // The exact sum needs up to 34 bits.
   const wide = (id: number) => ir.emit(Op.Pack64, id, signed ? ir.emit(Op.Sar, id, l.u(31)) : l.u(0));
   const sum = [...products, c].map(wide).reduce((x, y) => ir.emit(Op.IAdd64, x, y));

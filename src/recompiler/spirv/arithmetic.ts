@@ -3,6 +3,7 @@ import { Code, Glsl } from "./codes.ts";
 import type { Emitter, Handler, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
 import { comparison } from "./runtime/denormals.ts";
+import { dotParts } from "./runtime/dot.ts";
 
 /** Integer, comparison, boolean, 64-bit and vector operations. */
 
@@ -182,6 +183,11 @@ export const ARITHMETIC: HandlerTable = {
   LXor: binary(Code.LogicalNotEqual),
   LNot: unary(Code.LogicalNot),
   Select: ternary(Code.Select),
+  DotParts: (e, i) => {
+    const { ir } = e;
+    const operands = [ir.a[i], ir.b[i], ir.c[i]].map((value) => e.use(value));
+    e.ids[i] = e.body.call(dotParts(e.functions, ir.d[i]), T.U32, operands);
+  },
   BitcastU: bitcastU,
   BitcastF: bitcastF,
   Pack64: pack64,
