@@ -48,9 +48,21 @@ export class Judge {
 
   /** Judges mutants and tells of each verdict: those of the lift table together where they can be, then the others one by one. */
   judgeAll(mutants: readonly Mutant[], tell: (mutant: Mutant, verdict: Verdict) => void): void {
+    this.#checkPlain();
     const together = mutants.filter(({ table, entry }) => table === "lift" && packs(entry));
     for (let at = 0; at < together.length; at += TOGETHER) this.#judgeLift(together.slice(at, at + TOGETHER), tell);
     for (const mutant of mutants) if (!together.includes(mutant)) tell(mutant, this.judge(mutant));
+  }
+
+  /** Everything counts as caught where nothing works: without corruption there must be results, and they must be equal. */
+  #checkPlain(): void {
+    for (const name of ["v_add_f32", "s_add_u32", "global_load_dword", "ds_read_b32"]) {
+      try {
+        if (this.#candidates.ofOpcode(name).every((each) => this.#prepare(each) === null)) throw new Error("refused");
+      } catch (error) {
+        throw new Error(`${name} without any corruption: ${String(error).split("\n")[0]}`);
+      }
+    }
   }
 
   #judgeLift(mutants: readonly Mutant[], tell: (mutant: Mutant, verdict: Verdict) => void): void {

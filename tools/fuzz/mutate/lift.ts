@@ -280,7 +280,12 @@ function modifierMutants(opcode: Opcode): Mutant[] {
       return any;
     });
   }
-  if (encoding === Encoding.Smem) add("soffset", "the scalar offset is dropped", (i) => dropFlag(i, Flag.SgprOffset));
+  if (encoding === Encoding.Smem) {
+    add("soffset", "the scalar offset is dropped", (i) => {
+      i.soffset = -1;
+      return dropFlag(i, Flag.SgprOffset);
+    });
+  }
   return list;
 }
 
