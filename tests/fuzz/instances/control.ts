@@ -19,7 +19,7 @@ const JUMPS = ["s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64"];
 /** What reads and writes MODE. */
 const MODES = ["s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_round_mode", "s_denorm_mode"];
 /** What else computes nothing, or the wave's number. */
-const OTHERS = ["s_barrier", "s_atc_probe", "s_atc_probe_buffer", "s_get_waveid_in_workgroup"];
+const OTHERS = ["s_barrier", "s_sethalt", "s_atc_probe", "s_atc_probe_buffer", "s_get_waveid_in_workgroup"];
 
 /** Whether this generator makes instances of an opcode. */
 export function isControlOpcode({ name, encoding }: Opcode): boolean {
@@ -78,7 +78,7 @@ function wordsOf(opcode: Opcode, settings: BatchSettings, random: Random, regist
     case Encoding.Sopk:
       return sopk(opcode, Operand.Null, free);
     default:
-      return sopp(opcode, name === "s_barrier" ? 0 : free);
+      return sopp(opcode, name === "s_barrier" || name === "s_sethalt" ? 0 : free);
   }
 }
 
