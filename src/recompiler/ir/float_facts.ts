@@ -4,6 +4,15 @@ import { Op, Type } from "./ops.ts";
 /** Bits of what is known of a float value. */
 const NEVER_DENORMAL = 1, NEVER_SIGNALLING = 2;
 const UNKNOWN_GRID = -149;
+/** Rounds of `FloatFacts.ofProgram` at most, and from which on grids that still change are given up. */
+const MAX_ROUNDS = 16, SLOW_ROUND = 5;
+
+/** What is taken to be true of a loop phi. */
+interface Assumption {
+  readonly flags: number;
+  readonly grid: number;
+}
+
 /** Grids above this say no more. */
 const MAX_GRID = 127;
 
@@ -19,7 +28,7 @@ export class FloatFacts {
   private grids: Int16Array;
   private known: number;
 
-  constructor(private readonly ir: Ir) {
+  constructor(private readonly ir: Ir, private readonly assumed?: ReadonlyMap<number, Assumption>) {
     this.flags = new Uint8Array(ir.op.length);
     this.grids = new Int16Array(ir.op.length);
     this.known = 0;
@@ -27,13 +36,35 @@ export class FloatFacts {
     for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Const && ir.type[i] === Type.F32) this.examine(i);
   }
 
-  /** What is known of a finished program, loop phis included. */
+  /**
+   * What is known of a finished program, loop phis included: they are taken to be anything one can wish, then what their inputs are with that, and so
+   * on until nothing changes. Each round may find contradictions that the last one caused.
+   */
   static ofProgram(ir: Ir): FloatFacts {
-    const facts = new FloatFacts(ir);
-    FloatFacts.normalLoopPhis(ir).forEach((normal, i) => {
-      if (normal !== 0) facts.declareNeverDenormal(i);
-    });
-    return facts;
+    const phis: number[] = [];
+    for (let i = 0; i < ir.length; i++) if (ir.op[i] === Op.LoopPhi && ir.type[i] === Type.F32) phis.push(i);
+    let assumed = new Map<number, Assumption>(phis.map((phi) => [phi, { flags: NEVER_DENORMAL, grid: MAX_GRID }]));
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const facts = new FloatFacts(ir, assumed);
+      facts.update(ir.length - 1);
+      const found = new Map<number, Assumption>();
+      let changed = false;
+      for (const phi of phis) {
+        const before = assumed.get(phi)!, a = ir.a[phi], b = ir.b[phi];
+        const normal = !facts.mayBeDenormal(a) && !facts.mayBeDenormal(b);
+        const flags = normal ? before.flags : 0;
+        let grid = Math.min(before.grid, facts.grids[a], facts.grids[b]);
+        if (flags !== before.flags || grid !== before.grid) {
+          changed = true;
+          // A grid that becomes finer round by round would go on doing so.
+          if (round >= SLOW_ROUND && grid !== before.grid) grid = UNKNOWN_GRID;
+        }
+        found.set(phi, { flags, grid });
+      }
+      if (!changed) return facts;
+      assumed = found;
+    }
+    return new FloatFacts(ir);
   }
 
   /** Whether the F32 value can be denormal. */
@@ -72,30 +103,27 @@ export class FloatFacts {
   }
 
   /**
-   * The F32 loop phis of a whole program that are never denormal: all are taken to be, as long as no input of one contradicts.
+   * The F32 loop phis of a whole program that are never denormal.
    * @returns one byte per operation
    */
   static normalLoopPhis(ir: Ir): Uint8Array {
     const normal = new Uint8Array(ir.length);
-    let candidates: number[] = [];
-    for (let i = 0; i < ir.length; i++) if (ir.op[i] === Op.LoopPhi && ir.type[i] === Type.F32) candidates.push(i);
-    // Each round may find contradictions that the last one caused; a chain of many is given up.
-    for (let round = 0; round < 8 && candidates.length > 0; round++) {
-      const facts = new FloatFacts(ir);
-      for (const phi of candidates) facts.declareNeverDenormal(phi);
-      const left = candidates.filter((phi) => !facts.mayBeDenormal(ir.a[phi]) && !facts.mayBeDenormal(ir.b[phi]));
-      if (left.length === candidates.length) {
-        for (const phi of left) normal[phi] = 1;
-        break;
-      }
-      candidates = left;
+    const facts = FloatFacts.ofProgram(ir);
+    for (let i = 0; i < ir.length; i++) {
+      if (ir.op[i] === Op.LoopPhi && ir.type[i] === Type.F32 && !facts.mayBeDenormal(i)) normal[i] = 1;
     }
     return normal;
   }
 
   /** Whether the value is a constant of at least 2^exponent in size. */
   private isConstantFrom(id: number, exponent: number): boolean {
-    return this.ir.op[id] === Op.Const && ((this.ir.a[id] >>> 23) & 0xff) >= exponent + 127;
+    return this.constantExponent(id) >= exponent;
+  }
+
+  /** e of a constant whose size is 2^e or more and below 2^(e + 1); a very small number for others, zeros and denormals. */
+  private constantExponent(id: number): number {
+    const field = (this.ir.a[id] >>> 23) & 0xff;
+    return this.ir.op[id] === Op.Const && field > 0 ? field - 127 : -1000;
   }
 
   private examine(id: number): void {
@@ -110,10 +138,13 @@ export class FloatFacts {
         break;
       case Op.FAdd:
       case Op.FSub:
-        grid = Math.min(grids[a], grids[b]);
-        // Near such a constant all f32 numbers are multiples of 2^-125, so the sum is 0 or large; twice a normal number is normal.
-        if (this.isConstantFrom(a, -101) || this.isConstantFrom(b, -101)) flag |= NEVER_DENORMAL;
-        else if (a === b) flag |= flags[a] & NEVER_DENORMAL;
+        // A sum with a constant c is half of c or more, or the other operand was so near -c that both are multiples of that half's last place.
+        grid = Math.max(
+          Math.min(grids[a], grids[b]),
+          Math.max(this.constantExponent(a), this.constantExponent(b)) - 24,
+        );
+        // Twice a normal number is normal.
+        if (a === b) flag |= flags[a] & NEVER_DENORMAL;
         break;
       case Op.FMul:
         grid = grids[a] + grids[b];
@@ -122,9 +153,8 @@ export class FloatFacts {
         else if (this.isConstantFrom(b, 0)) flag |= flags[a] & NEVER_DENORMAL;
         break;
       case Op.FFma:
-        grid = Math.min(grids[a] + grids[b], grids[c]);
-        // A product that such a constant nearly cancels is a multiple of 2^-118: its factors' exponents add up to -72 at least.
-        if (this.isConstantFrom(c, -70)) flag |= NEVER_DENORMAL;
+        // As for sums; a product has 48 places.
+        grid = Math.max(Math.min(grids[a] + grids[b], grids[c]), this.constantExponent(c) - 48);
         break;
       case Op.FMin:
       case Op.FMax:
@@ -144,6 +174,12 @@ export class FloatFacts {
         grid = Math.min(grids[a], grids[b]);
         flag = flags[a] & flags[b];
         break;
+      case Op.LoopPhi: {
+        const assumption = this.assumed?.get(id);
+        flag = assumption?.flags ?? 0;
+        grid = assumption?.grid ?? UNKNOWN_GRID;
+        break;
+      }
       case Op.ContPhi:
       case Op.BreakPhi:
         grid = MAX_GRID;

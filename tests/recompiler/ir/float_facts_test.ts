@@ -115,3 +115,35 @@ Deno.test("loop phis are never denormal when nothing that goes around the loop i
   assertEquals(loop((_, value) => value, bits32(4)), 0);
   assertEquals(loop((ir, value) => ir.emit(Op.FlushDenorm, value), 1), 0);
 });
+
+Deno.test("what goes around a loop stays a multiple of some power of two: z := z * z + c, but not z := z / 2", () => {
+  const loop = (step: (ir: Ir, z: number) => number, limited: boolean) => {
+    const ir = new Ir();
+    const start = ir.emit(
+      Op.FMul,
+      ir.emit(Op.CvtU2F, ir.append(Op.Input, Type.U32, InputKind.LaneId)),
+      ir.constF(bits32(0.005)),
+    );
+    const limit = ir.constF(bits32(4));
+    ir.emit(Op.Loop);
+    const z = ir.append(Op.LoopPhi, Type.F32, start), least = ir.append(Op.LoopPhi, Type.F32, limit);
+    const square = ir.emit(Op.FMul, z, z);
+    ir.emit(Op.If, ir.emit(Op.FOrdLt, limit, square), 2);
+    ir.emit(Op.Break);
+    ir.emit(Op.EndIf);
+    const next = step(ir, limited ? square : z), smaller = ir.emit(Op.FMin, least, square);
+    ir.emit(Op.LoopCont);
+    ir.b[z] = ir.append(Op.ContPhi, Type.F32, ir.pooled([next]), 1);
+    ir.b[least] = ir.append(Op.ContPhi, Type.F32, ir.pooled([smaller]), 1);
+    ir.emit(Op.EndLoop);
+    ir.emit(Op.End);
+    const facts = FloatFacts.ofProgram(ir);
+    return [z, least, square, next].map((id) => facts.mayBeDenormal(id));
+  };
+  const c = (ir: Ir) => ir.constF(bits32(-0.4));
+  assertEquals(loop((ir, z) => ir.emit(Op.FAdd, z, c(ir)), true), [false, false, false, false]);
+  assertEquals(loop((ir, z) => ir.emit(Op.FFma, z, z, c(ir)), false), [false, false, false, false]);
+  assertEquals(loop((ir, z) => ir.emit(Op.FMul, z, ir.constF(bits32(0.5))), false), [true, true, true, true]);
+  // Without the constant a square is a multiple of a smaller power each time.
+  assertEquals(loop((ir, z) => ir.emit(Op.FAdd, z, z), true), [true, true, true, true]);
+});
