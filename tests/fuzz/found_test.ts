@@ -20,6 +20,7 @@ interface Case {
   /** v32 by thread; NaN stands for any f32 NaN. */
   expected: number[];
   floatMode?: number;
+  ieee?: boolean;
   target?: Target;
 }
 
@@ -37,7 +38,7 @@ const PLAIN: SdwaFields = {
 function check(name: string, cases: readonly Case[]): void {
   deviceTest(name, (device) => {
     using sides = new SideMaker(device);
-    for (const { words, inputs, expected, floatMode = 0xc0, target = "gfx1013" } of cases) {
+    for (const { words, inputs, expected, floatMode = 0xc0, ieee = false, target = "gfx1013" } of cases) {
       const instance: Instance = {
         name,
         form: "",
@@ -51,7 +52,7 @@ function check(name: string, cases: readonly Case[]): void {
         waveSize: 64,
         groups: 1,
         floatMode,
-        ieee: false,
+        ieee,
         dx10Clamp: false,
         ldsBytes: 0,
       };
@@ -298,3 +299,22 @@ check(
     },
   ],
 );
+
+check("a literal of a signed 64-bit operand is extended with its sign (AMD RDNA2 ISA, literal constants)", [
+  {
+    // s_flbit_i32_i64 s73, 0xffff8000; v_mov_b32 v32, s73
+    words: [0xbec918ff, 0xffff8000, 0x7e400249],
+    inputs: [[0]],
+    expected: [49],
+  },
+]);
+
+check("in IEEE mode an output modifier does nothing, not even to a denormal quotient that v_div_fixup_f16 keeps", [
+  {
+    words: vop3(opcodeOf("v_div_fixup_f16"), { dst: v(32), src: [v(8), v(9), v(10)], omod: 2 }),
+    inputs: [[0x3ff, 0x3c00, 0xbc00]],
+    expected: [0x83ff],
+    floatMode: 0x40,
+    ieee: true,
+  },
+]);

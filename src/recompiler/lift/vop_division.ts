@@ -38,18 +38,23 @@ export function defineDivision(define: Define): void {
     const a = l.asU(movedSource(l, i, 0));
     const [b, c] = [1, 2].map((n) => l.asU(l.modes.inspected(floatSource(l, i, n))));
     const format = { sign: 0x80000000, infinity: 0x7f800000, quiet: 0x400000, invalid: 0xffc00000 };
-    writeFloat(l, i, l.asF(divFixup(l, format, a, b, c, exponentBelow(l, SINGLE, b, c))), i.omod === 0);
+    writeFloat(l, i, l.asF(divFixup(l, format, a, b, c, exponentBelow(l, SINGLE, b, c))), isUnscaled(l, i));
   });
   define("v_div_fixup_f16", (l, i) => {
     const sources = [movedHalf(l, i, 0), halfBitsSource(l, i, 1), halfBitsSource(l, i, 2)];
     const [a, b, c] = sources.map((bits) => extend16(l, bits, false));
     const format = { sign: 0x8000, infinity: 0x7c00, quiet: 0x200, invalid: 0xfe00 };
-    writeHalf(l, i, halfResult(l, i, divFixup(l, format, a, b, c, l.false), i.omod === 0));
+    writeHalf(l, i, halfResult(l, i, divFixup(l, format, a, b, c, l.false), isUnscaled(l, i)));
   });
   define("v_div_fixup_f64", (l, i) => {
     const fixed = divFixup64(l, movedDouble(l, i, 0), doubleSource(l, i, 1), doubleSource(l, i, 2));
-    writeDouble(l, i, fixed, i.omod === 0);
+    writeDouble(l, i, fixed, isUnscaled(l, i));
   });
+}
+
+/** Whether no output modifier acts; in IEEE mode none does. */
+function isUnscaled(l: Lifter, i: Instruction): boolean {
+  return i.omod === 0 || l.request.ieee;
 }
 
 /** What the steps must know of a format, and how they compute in it. */

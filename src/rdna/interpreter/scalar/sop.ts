@@ -228,11 +228,14 @@ function defineOneSource(define: Define): void {
     s_ff0_i32_b64: (a) => findLow64(~a & MASK64),
     s_ff1_i32_b64: findLow64,
     s_flbit_i32_b64: findHigh64,
-    s_flbit_i32_i64: (a) => findHigh64(a >> 63n ? ~a & MASK64 : a),
   };
   for (const [name, op] of Object.entries(plain64)) {
     define(name, (w, i) => setScalar32(w, i, i.dst, op(scalar64(w, i, i.src0))));
   }
+  define("s_flbit_i32_i64", (w, i) => {
+    const a = scalar64(w, i, i.src0, "sign");
+    setScalar32(w, i, i.dst, findHigh64(a >> 63n ? ~a & MASK64 : a));
+  });
   define("s_brev_b64", (w, i) => setScalar64(w, i, i.dst, reverse64(scalar64(w, i, i.src0))));
   define("s_bitreplicate_b64_b32", (w, i) => {
     const a = BigInt(scalar32(w, i, i.src0) >>> 0);
