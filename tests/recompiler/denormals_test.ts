@@ -9,12 +9,21 @@ import { loadFile } from "../../src/guest/loaders/load_file.ts";
 import { ArrayAllocator } from "../../src/guest/memory/allocator.ts";
 import { GuestMemory } from "../../src/guest/memory/guest_memory.ts";
 import type { Target } from "../../src/rdna/target.ts";
+import { Operand } from "../../src/rdna/instruction.ts";
+import { float32 } from "../fuzz/compare.ts";
+import { opcodeOf, v, vop, vop3 } from "../fuzz/encode.ts";
+import { DESTINATION, type Instance, VECTORS } from "../fuzz/frame.ts";
+import { Preparation } from "../fuzz/instances/operands.ts";
+import { randomSmallF32 } from "../fuzz/values.ts";
 import { emptyReport, fuzzBatch, planRound } from "../fuzz/instructions.ts";
 import { randomProgram } from "../fuzz/programs/generate.ts";
 import { compareProgram } from "../fuzz/programs/run.ts";
 import { projectFile } from "../cli/support.ts";
 import { Random } from "../support/random.ts";
 import { EvaluatedExecutor, type EvaluatedOptions, flushingDevice } from "../support/spirv_eval/executor.ts";
+
+/** Batches of chains. */
+const CHAINS = 24;
 
 type Host = Pick<EvaluatedOptions, "device" | "flushesUnasked">;
 
@@ -83,6 +92,68 @@ Deno.test("random programs do on hosts that flush denormals what they do in the 
   }
   assertEquals(wrong, []);
   assert(equal > 10, `${equal} programs`);
+});
+
+/** f32 operations with one exact result, by their number of sources. */
+const EXACT: readonly (readonly [name: string, sources: number])[] = [
+  ...["v_add_f32", "v_sub_f32", "v_mul_f32", "v_mul_f32", "v_min_f32", "v_max_f32", "v_add_f32", "v_mul_legacy_f32"]
+    .map((name) => [name, 2] as const),
+  ...["v_fma_f32", "v_fma_f32", "v_min3_f32", "v_max3_f32", "v_med3_f32"].map((name) => [name, 3] as const),
+  ...["v_floor_f32", "v_ceil_f32", "v_trunc_f32", "v_rndne_f32", "v_fract_f32", "v_frexp_mant_f32"]
+    .map((name) => [name, 1] as const),
+];
+
+/** Instructions one after the other on each other's results, comparisons and selections among them; all results are compared. */
+function chain(random: Random, length: number): Instance {
+  const words: number[][] = [];
+  const vector = () =>
+    v(random.chance(0.5) ? random.pick(VECTORS.float) : DESTINATION.vector + random.below(DESTINATION.count));
+  const source = () => random.chance(0.7) ? vector() : 240 + random.below(9);
+  while (words.length < length) {
+    const dst = v(DESTINATION.vector + random.below(DESTINATION.count));
+    if (random.chance(0.15)) {
+      const compare = opcodeOf(`v_cmp_${random.pick(["lt", "eq", "le", "gt", "lg", "ge", "nlt", "neq"])}_f32`);
+      words.push(vop3(compare, { dst: -1, sdst: Operand.Vcc, src: [source(), source()], neg: random.below(4) }));
+      words.push(vop(opcodeOf("v_cndmask_b32"), dst, source(), vector()));
+      continue;
+    }
+    const [name, count] = random.pick(EXACT);
+    const src = Array.from({ length: count }, source), literal = randomSmallF32(random), modified = 2 ** count;
+    if (random.chance(0.2)) src[random.below(count)] = Operand.Literal;
+    const neg = random.below(modified), abs = random.below(modified) & random.below(8);
+    words.push(vop3(opcodeOf(name), { dst, src, literal, neg, abs, clamp: random.chance(0.1) }));
+  }
+  const prepare = new Preparation(random, 64);
+  prepare.destinations();
+  return {
+    name: "chain",
+    form: `${length} instructions`,
+    before: (code) => prepare.emit(code),
+    words,
+    checks: Array.from({ length: DESTINATION.count }, (_, k) => ({
+      sources: [{ kind: "vector", register: DESTINATION.vector + k }],
+      compare: float32,
+    })),
+    lanes: false,
+  };
+}
+
+Deno.test("instructions on each other's results: what is known of a value never leaves out a guard that it needs", () => {
+  const report = emptyReport();
+  const settings = { waveSize: 64, groups: 1, ieee: false, ldsBytes: 0, denormals: true } as const;
+  for (let seed = 1; seed <= CHAINS; seed++) {
+    const random = new Random(seed), floatMode = random.pick([0xf0, 0xf0, 0x30, 0x10, 0x20, 0x00]);
+    const host = HOSTS[seed & 1][1], target = random.pick(["gfx1013", "gfx1030"] as const);
+    const instances = [1, 2, 3].map((k) => chain(random, 8 * k));
+    const plan = { instances, settings: { ...settings, target, floatMode, dx10Clamp: random.chance(0.5) }, seed };
+    fuzzBatch(plan, ({ target }) => ({
+      device: evaluator(target, host),
+      reference: new SoftwareExecutor({ target, instructionLimit: 10_000_000 }),
+      allocator: new ArrayAllocator(),
+    }), report);
+  }
+  assertEquals(report.failures.map(({ seed, text }) => `seed ${seed}: ${text}`), []);
+  assertEquals([report.refused, report.cases], [[], CHAINS * 3 * 64]);
 });
 
 const DISPATCH = 0xc0031502, PICTURE = { address: 0x2_0010_0000n, bytes: 640 * 360 * 4 };
