@@ -21,7 +21,7 @@ export interface Switch {
 export const SWITCHES = [
   {
     name: "ANYAGC_CACHE_DIR",
-    meaning: "Folder for what can be made again: unpacked files of the executable, answers of devices.",
+    meaning: "Folder for what can be made again: unpacked files of the executable, answers of devices, pipelines.",
     default: "anyagc in XDG_CACHE_HOME or HOME/.cache; else anyagc-UID in TMPDIR or /tmp",
     where: "src/storage/cache_folder.ts",
   },
@@ -36,6 +36,12 @@ export const SWITCHES = [
     meaning: "1: errors of the launcher come with their stack.",
     default: "0",
     where: "src/cli/launcher.ts",
+  },
+  {
+    name: "ANYAGC_NO_PIPELINE_CACHE",
+    meaning: "1: the driver's pipeline cache is not kept between runs.",
+    default: "0",
+    where: "src/driver/warm_start/open_store.ts",
   },
   {
     name: "ANYAGC_SPIRV_TOOLS_LIB",
@@ -64,6 +70,12 @@ export const SWITCHES = [
     meaning: "1: tests that need a Vulkan device fail instead of being ignored when there is none.",
     default: "0",
     where: "tests/support/vulkan.ts",
+  },
+  {
+    name: "APS5_NO_PIPELINE_JOURNAL",
+    meaning: "1: pipelines are not recorded, and those that earlier runs recorded are not created before a run.",
+    default: "0",
+    where: "src/driver/warm_start/open_store.ts",
   },
   {
     name: "APS5_SPANNED_WAVE",

@@ -3,11 +3,14 @@
  *
  * @module
  */
+import type { PreparedRun, WrappableDevice } from "../driver/device.ts";
 import { ExitCode } from "../errors.ts";
 import type { Picture } from "../guest/frame.ts";
+import type { Program } from "../guest/program.ts";
 import { switchValue } from "../switches.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { makeFolder, writeOutput } from "./files.ts";
+import type { RunRecording } from "./run/recording.ts";
 import { startVerification, verifyOptions, verifyRows } from "./run/verify.ts";
 import type { Output } from "./output.ts";
 
@@ -90,7 +93,7 @@ async function runWithDrivers(context: CommandContext) {
   const program = loadProgram(file);
   const verify = verifyOptions(context);
   const { openDeviceQuickly } = await import("../driver/open_vulkan_device.ts");
-  const { reportData, reportRows } = await import("./run/report.ts");
+  const { pipelineRows, reportData, reportRows } = await import("./run/report.ts");
   // Before the run, so that a folder that cannot be made does not cost its results.
   const frames = program.frame === undefined ? undefined : optionText(context, "frames");
   if (frames !== undefined) await makeFolder(frames);
@@ -102,6 +105,7 @@ async function runWithDrivers(context: CommandContext) {
   out.line(program.name);
   const { recording, report, trace } = await startRecording(context, program.name);
   const verification = verify && await startVerification(device, program.target, verify.ulps);
+  const prepared = await preparePipelines(device, program, out, recording);
   const { countDispatches, RUN_UNIT, WatchedExecutor } = await import("./run/watched_executor.ts");
   const running = out.progress(
     `running ${program.name} on ${device.name}`,
@@ -128,6 +132,7 @@ async function runWithDrivers(context: CommandContext) {
       ["device", apiVersion === "" ? device.name : `${device.name} (${type}, Vulkan ${apiVersion})`],
       ...note === undefined ? [] : [["why", note] satisfies [string, string]],
       ...reportRows(result),
+      ...pipelineRows(prepared),
     ];
     // A program that stopped halfway has no picture worth keeping: somebody would take it for the result.
     const picture = result.outcome === "failed" ? undefined : run.frame();
@@ -165,6 +170,7 @@ async function runWithDrivers(context: CommandContext) {
         device: { name: device.name, type, apiVersion, driver },
         ...reportData(result),
         ...(frame ? { frame } : {}),
+        ...(prepared === undefined ? {} : { pipelines: prepared }),
         ...(page === undefined ? {} : { report: page }),
         ...(traced === undefined ? {} : { trace: traced }),
         ...(verified ? { verify: verified } : {}),
@@ -175,6 +181,27 @@ async function runWithDrivers(context: CommandContext) {
     run.close();
     verification?.close();
   }
+}
+
+/** Creates the pipelines that earlier runs recorded. */
+async function preparePipelines(
+  device: WrappableDevice,
+  program: Program,
+  out: Output,
+  recording: RunRecording | undefined,
+): Promise<PreparedRun | undefined> {
+  if (device.prepare === undefined) return undefined;
+  const start = performance.now();
+  const prepared = await out.progress(
+    `preparing ${program.name} for ${device.name}`,
+    "pipelines",
+    undefined,
+    (progress) => device.prepare!(program, (done, total) => progress.update(done, total)),
+  );
+  if (prepared !== undefined && prepared.replay.recorded > 0) {
+    recording?.timeline.add("journal", `${prepared.replay.created} pipelines`, start, performance.now());
+  }
+  return prepared;
 }
 
 function sayOutcome(out: Output, error: string | undefined, outcome: string) {

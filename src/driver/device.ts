@@ -3,6 +3,7 @@ import type { Program } from "../guest/program.ts";
 import type { ComputeExecutor } from "./executor.ts";
 import type { Timeline } from "./recording/timeline.ts";
 import type { RunResult } from "./run_program.ts";
+import type { ReplayResult } from "./warm_start/pipeline_store.ts";
 import { SoftwareDevice } from "./software/software_device.ts";
 import { openVulkanDevice } from "./open_vulkan_device.ts";
 
@@ -82,8 +83,29 @@ export interface RunHooks {
   timeline?: Timeline;
 }
 
+/** What earlier runs of a program left, and what became of it. */
+export interface PreparedRun {
+  /** Pipelines that were created before the run. */
+  readonly replay: ReplayResult;
+  /** Of them, those that the run asked for. */
+  readonly used: number;
+  /** Pipelines that the run had to wait for. */
+  readonly built: number;
+  /** Bytes of the driver's cache that earlier runs left. */
+  readonly cacheBytes: number;
+  /** What was wrong with the files, for people; they are there to do without. */
+  readonly notes: readonly string[];
+}
+
 /** A device inside AnyAGC: an executor can be put around its own, for comparisons (src/driver/verify) and reports (src/driver/recording). */
 export interface WrappableDevice extends Device {
+  /**
+   * Creates the pipelines that earlier runs of a program recorded; the next {@linkcode run} of that program uses them, and records what is new.
+   * Undefined where nothing is kept. Absent on devices without pipelines.
+   *
+   * @param progress pipelines done, and all; what it throws ends the preparation
+   */
+  prepare?(program: Program, progress?: (done: number, total: number) => void): Promise<PreparedRun | undefined>;
   run(program: Program, hooks?: RunHooks): ProgramRun;
 }
 

@@ -17,12 +17,17 @@ export const allowedMessages: readonly { readonly pattern: RegExp; readonly reas
 // A driver cache of its own: neither does a test see shaders of an earlier run, nor does it leave any behind.
 const shaderCache = `${Deno.env.get("TMPDIR") ?? "/tmp"}/anyagc-test-shader-cache-${Deno.pid}`;
 setNativeEnvironment("MESA_SHADER_CACHE_DIR", shaderCache);
+// The same for what runs keep.
+const caches = `${shaderCache}-runs`;
+Deno.env.set("ANYAGC_CACHE_DIR", caches);
 globalThis.addEventListener("unload", () => {
   removeValidationLog();
-  try {
-    Deno.removeSync(shaderCache, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  for (const folder of [shaderCache, caches]) {
+    try {
+      Deno.removeSync(folder, { recursive: true });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
   }
 });
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { PreparedRun } from "../../driver/device.ts";
 import { hex } from "../../errors.ts";
 import type { RunResult } from "../../driver/run_program.ts";
 
@@ -54,6 +55,20 @@ export function reportRows(result: RunResult): [string, string][] {
       } (${d.reason})`,
     ]);
   }
+  return rows;
+}
+
+/** Rows about the pipelines that earlier runs left; none where there were none. */
+export function pipelineRows(prepared: PreparedRun | undefined): [string, string][] {
+  if (prepared === undefined) return [];
+  const { replay: { recorded, created, failed, ms: time }, used, built, notes } = prepared;
+  const rows: [string, string][] = notes.map((note) => ["note", note]);
+  if (recorded === 0) return rows;
+  const not = failed === 0 ? "" : `, ${failed} could not be created`;
+  rows.push([
+    "journal",
+    `${count(created, "pipeline")} before the run in ${ms(time)}, ${used} used, ${built} new${not}`,
+  ]);
   return rows;
 }
 

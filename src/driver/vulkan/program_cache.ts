@@ -12,6 +12,7 @@ import { recompile as recompileProgram } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import { MAX_CODE_BYTES, recompileRequest, requestKey } from "../compute_dispatch.ts";
 import type { ComputeDispatch, ProgramReport } from "../executor.ts";
+import type { PipelineStore } from "../warm_start/pipeline_store.ts";
 import { type PreparedProgram, preparedProgram } from "./resolver.ts";
 
 /** A recompiled program with its pipeline. */
@@ -25,6 +26,8 @@ export interface LoadedProgram {
   /** What the host must compute before each dispatch, if anything. */
   readonly resolved: PreparedProgram | undefined;
   readonly pipeline: ComputePipeline;
+  /** The pipeline is the store's: it stays when this one goes. */
+  readonly stored: boolean;
   readonly report: ProgramReport;
 }
 
@@ -35,6 +38,8 @@ export interface ProgramOptions {
   device: RecompilerDevice;
   /** See `RecompileRequest.unalignedLoads`. */
   unalignedLoads: boolean;
+  /** Pipelines of earlier runs; gets those of this one. */
+  store?: PipelineStore;
 }
 
 /** Code with the state that it is dispatched with. */
@@ -89,7 +94,7 @@ export class ProgramCache {
         return this.#add(
           known,
           images,
-          recompile({ ...known.request, imageDescriptors: images.descriptors }),
+          this.#make({ ...known.request, imageDescriptors: images.descriptors }),
           dispatch,
         );
       }
@@ -129,7 +134,7 @@ export class ProgramCache {
 
   /** Destroys the pipelines. The device must not be using them. */
   destroy(): void {
-    for (const { pipeline } of this.#programs()) destroyPipeline(this.#device, pipeline);
+    for (const { pipeline, stored } of this.#programs()) if (!stored) destroyPipeline(this.#device, pipeline);
     this.#sources.clear();
   }
 
@@ -161,11 +166,11 @@ export class ProgramCache {
       programs: new Map(),
     });
     try {
-      let artifact = recompile(request);
+      let artifact = this.#make(request);
       // What the host reads before the dispatch must not change in it: of such a program nobody knows.
       if (artifact.writesElsewhere && readsMemory(artifact)) {
         request.resolve = false;
-        artifact = recompile(request);
+        artifact = this.#make(request);
       }
       return [source(artifact), NO_IMAGES, artifact];
     } catch (error) {
@@ -174,9 +179,15 @@ export class ProgramCache {
         return this.#recompile({ program, waveSize, partialThreads, userData }, code, memory, windows, false);
       }
       const images = resolveImages({ needs: error, request }, userData, memory);
-      const artifact = recompile({ ...request, imageDescriptors: images.descriptors });
+      const artifact = this.#make({ ...request, imageDescriptors: images.descriptors });
       return [source(artifact, error), images, artifact];
     }
+  }
+
+  /** Recompiles, unless an earlier run has left it. */
+  #make(request: RecompileRequest): TimedArtifact {
+    const ready = this.#options.store?.find(request);
+    return ready === undefined ? recompile(request) : { ...ready.artifact, recompileMs: 0, ready: ready.pipeline };
   }
 
   #add(
@@ -188,13 +199,20 @@ export class ProgramCache {
     this.#checkLimits(artifact, dispatch);
     const { spirv, subgroupSize, laneMode, laneModeReason, workgroupSize, instructionCount, recompileMs } = artifact;
     const { address } = dispatch.program;
+    const { store } = this.#options;
     const start = performance.now();
-    const pipeline = createComputePipeline(this.#device, {
+    const pipeline = artifact.ready ?? createComputePipeline(this.#device, {
       spirv,
       layout: this.#layout,
       requiredSubgroupSize: subgroupSize,
       fullSubgroups: subgroupSize !== undefined,
+      cache: store?.cache?.handle,
     });
+    const createMs = artifact.ready === undefined ? performance.now() - start : 0;
+    if (artifact.ready === undefined && store !== undefined) {
+      const imageDescriptors = source.needs && images.descriptors;
+      store.created({ ...source.request, imageDescriptors }, artifact, pipeline, createMs);
+    }
     const loaded: LoadedProgram = {
       address,
       source,
@@ -202,6 +220,7 @@ export class ProgramCache {
       artifact,
       resolved: artifact.resources === undefined ? undefined : preparedProgram(artifact.resources),
       pipeline,
+      stored: artifact.ready !== undefined,
       report: {
         address,
         instructions: instructionCount,
@@ -211,7 +230,7 @@ export class ProgramCache {
         laneModeReason,
         workgroupSize,
         recompileMs,
-        createMs: performance.now() - start,
+        createMs,
         dispatches: 0,
       },
     };
@@ -253,7 +272,7 @@ function windowRoom(windows: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, windows)));
 }
 
-type TimedArtifact = Artifact & { recompileMs: number };
+type TimedArtifact = Artifact & { recompileMs: number; ready?: ComputePipeline };
 
 /** Recompiles, and tells how long it took. */
 function recompile(request: RecompileRequest): TimedArtifact {

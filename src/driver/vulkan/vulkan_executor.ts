@@ -11,6 +11,7 @@ import type { Target } from "../../rdna/target.ts";
 import { Context, GDS_BYTES, Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
+import type { PipelineStore } from "../warm_start/pipeline_store.ts";
 import { withGdsWindow } from "./gds_window.ts";
 import { ContextBlocks } from "./context_blocks.ts";
 import { changedProgram, checkPartialLanes, faultError } from "./dispatch_errors.ts";
@@ -29,6 +30,8 @@ export interface VulkanExecutorOptions {
   unalignedLoads?: boolean;
   /** Milliseconds that a batch of dispatches may take; a minute by default. */
   timeout?: number;
+  /** Pipelines that are kept between runs; stays the caller's. */
+  store?: PipelineStore;
 }
 
 /** Dispatches that are recorded before a command buffer is submitted. */
@@ -98,8 +101,9 @@ export class VulkanExecutor implements ComputeExecutor {
     this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, timeout: options.timeout });
     this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
     this.#contexts = new ContextBlocks(device, BATCH * BATCHES);
-    const { target, unalignedLoads = false } = options;
-    this.#programs = new ProgramCache(device, this.#layout, { target, unalignedLoads, device: this.recompilerDevice });
+    const { target, unalignedLoads = false, store } = options;
+    const programs = { target, unalignedLoads, device: this.recompilerDevice, store };
+    this.#programs = new ProgramCache(device, this.#layout, programs);
   }
 
   get busy(): boolean {
