@@ -91,7 +91,16 @@ Deno.test("without any library the error names the Debian packages", async () =>
   const module = new URL("../../ffi/spirv_tools.ts", import.meta.url);
   // A copy of the tree without .cache: only the files that the module imports.
   const root = Deno.makeTempDirSync();
-  for (const file of ["ffi/spirv_tools.ts", "ffi/libc.ts", "ffi/library.ts", "src/errors.ts", "src/switches.ts"]) {
+  for (
+    const file of [
+      "ffi/spirv_tools.ts",
+      "ffi/libc.ts",
+      "ffi/library.ts",
+      "src/build_stamp.ts",
+      "src/errors.ts",
+      "src/switches.ts",
+    ]
+  ) {
     Deno.mkdirSync(`${root}/${file.split("/")[0]}`, { recursive: true });
     Deno.copyFileSync(new URL(`../${file}`, module), `${root}/${file}`);
   }

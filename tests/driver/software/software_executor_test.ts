@@ -39,7 +39,7 @@ corpusTest("the console's first compute dispatch writes what the console wrote",
 
 Deno.test("faults have the numbers of the recompiler's interface", () => {
   // What the recompiled module refuses although the guest may do it, the interpreter does.
-  const { Elsewhere: _refusal, ...reasons } = RecompilerFaultReason;
+  const { Elsewhere: _crossing, LoopLimit: _rounds, ...reasons } = RecompilerFaultReason;
   assertEquals({ ...FaultReason }, { None: 0, ...reasons });
   assertEquals({ ...Access }, { ...RecompilerAccess });
 });

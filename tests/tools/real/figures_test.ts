@@ -1,9 +1,9 @@
 /** The figures of tools/real: what they count, and how far two memories are apart. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { bufferWords, pushWords } from "../../tools/real/inputs.ts";
-import { reasonClass, type RecompiledRow, type RecompileRow } from "../../tools/real/recompile_modules.ts";
-import { countReasons, quantile, recompiledShare, recompileText } from "../../tools/real/report.ts";
-import { largestUlp, wordUlp } from "../../tools/real/ulp.ts";
+import { bufferWords, pushWords } from "../../../tools/real/inputs.ts";
+import { reasonClass, type RecompiledRow, type RecompileRow } from "../../../tools/real/recompile_modules.ts";
+import { countReasons, quantile, recompiledShare, recompileText } from "../../../tools/real/report.ts";
+import { largestUlp, wordUlp } from "../../../tools/real/ulp.ts";
 
 function recompiled(module: string, originalWords: number, words: number): RecompiledRow {
   return {
@@ -11,6 +11,8 @@ function recompiled(module: string, originalWords: number, words: number): Recom
     outcome: "recompiled",
     originalWords,
     words,
+    causes: {},
+    resolved: false,
     instructions: originalWords,
     laneMode: "laneless",
     insertedBarriers: 0,
