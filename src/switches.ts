@@ -66,10 +66,29 @@ export const SWITCHES = [
     where: "src/driver/open_vulkan_device.ts",
   },
   {
+    name: "ANYPS5_NO_SHADER_CACHE",
+    meaning: "1: recompiled shaders are not kept between runs, and those that earlier runs left are not used.",
+    default: "0",
+    where: "src/driver/shader_cache/open_cache.ts",
+  },
+  {
     name: "ANYPS5_REQUIRE_VULKAN",
     meaning: "1: tests that need a Vulkan device fail instead of being ignored when there is none.",
     default: "0",
     where: "tests/support/vulkan.ts",
+  },
+  {
+    name: "ANYPS5_SHADER_CACHE_DIR",
+    meaning: "Folder for recompiled shaders; only this user may be able to write to it.",
+    default: "shaders in ANYAGC_CACHE_DIR",
+    where: "src/driver/shader_cache/open_cache.ts",
+  },
+  {
+    name: "APS5_DUMP_SHADERS",
+    meaning:
+      "Folder: every request to the recompiler is written there as a file, which `anyagc replay` recompiles again.",
+    default: "no files",
+    where: "src/driver/request_dump.ts",
   },
   {
     name: "APS5_NO_PIPELINE_JOURNAL",

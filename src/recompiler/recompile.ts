@@ -81,6 +81,15 @@ export function recompile(
   };
 }
 
+/** Words of a request's code that belong to the program: up to the last that is reachable; all, without zeros at the end, of code that is malformed. */
+export function programWords({ code, target, codeAddress }: RecompileRequest): number {
+  try {
+    return codeWords(buildCfg(code, { target, codeAddress, refused: [] }));
+  } catch {
+    return Math.max(1, code.findLastIndex((word) => word !== 0) + 1);
+  }
+}
+
 function codeWords(cfg: Cfg): number {
   let end = 0;
   for (const instruction of cfg.instructions) end = Math.max(end, instruction.pc / 4 + instruction.size);

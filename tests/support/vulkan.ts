@@ -20,6 +20,10 @@ setNativeEnvironment("MESA_SHADER_CACHE_DIR", shaderCache);
 // The same for what runs keep.
 const caches = `${shaderCache}-runs`;
 Deno.env.set("ANYAGC_CACHE_DIR", caches);
+// Tests are about the recompiler of today, not about what it left on the disk; those of the cache itself turn it on.
+Deno.env.set("ANYPS5_NO_SHADER_CACHE", "1");
+Deno.env.delete("ANYPS5_SHADER_CACHE_DIR");
+Deno.env.delete("APS5_DUMP_SHADERS");
 globalThis.addEventListener("unload", () => {
   removeValidationLog();
   for (const folder of [shaderCache, caches]) {

@@ -12,6 +12,8 @@ import { recompile as recompileProgram } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import { MAX_CODE_BYTES, recompileRequest, requestKey } from "../compute_dispatch.ts";
 import type { ComputeDispatch, ProgramReport } from "../executor.ts";
+import type { RequestDump } from "../request_dump.ts";
+import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { PipelineStore } from "../warm_start/pipeline_store.ts";
 import { type PreparedProgram, preparedProgram } from "./resolver.ts";
 
@@ -40,6 +42,10 @@ export interface ProgramOptions {
   unalignedLoads: boolean;
   /** Pipelines of earlier runs; gets those of this one. */
   store?: PipelineStore;
+  /** Artifacts of earlier runs; gets those of this one, which are written by its owner's flush. */
+  shaders?: ShaderCache;
+  /** Gets every request. */
+  dump?: RequestDump;
 }
 
 /** Code with the state that it is dispatched with. */
@@ -186,8 +192,20 @@ export class ProgramCache {
 
   /** Recompiles, unless an earlier run has left it. */
   #make(request: RecompileRequest): TimedArtifact {
-    const ready = this.#options.store?.find(request);
-    return ready === undefined ? recompile(request) : { ...ready.artifact, recompileMs: 0, ready: ready.pipeline };
+    const { store, shaders, dump } = this.#options;
+    const file = dump?.write(request);
+    const ready = store?.find(request);
+    if (ready !== undefined) return { ...ready.artifact, recompileMs: 0, ready: ready.pipeline };
+    const start = performance.now(), kept = shaders?.find(request);
+    if (kept !== undefined) return { ...kept, recompileMs: performance.now() - start };
+    try {
+      const { recompileMs, ...artifact } = recompile(request);
+      shaders?.add(request, artifact);
+      return { ...artifact, recompileMs };
+    } catch (error) {
+      if (file !== undefined && error instanceof NeedsImageDescriptors) dump!.withdraw(file);
+      throw error;
+    }
   }
 
   #add(

@@ -7,7 +7,10 @@ import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../guest/memory/mmap_allocator.ts";
 import type { Program } from "../../guest/program.ts";
 import type { DeviceDescription, PreparedRun, ProgramRun, RunHooks, WrappableDevice } from "../device.ts";
+import { openRequestDump } from "../request_dump.ts";
 import { runProgram, type RunResult } from "../run_program.ts";
+import { openShaderCache } from "../shader_cache/open_cache.ts";
+import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { openPipelineStore } from "../warm_start/open_store.ts";
 import type { PipelineStore, ReplayResult } from "../warm_start/pipeline_store.ts";
 import { UNALIGNED_LOAD } from "./dispatch_errors.ts";
@@ -19,6 +22,8 @@ export class VulkanDevice implements WrappableDevice {
   readonly #memory: BackingKind;
   #prepared: { program: Program; store: PipelineStore } | undefined;
   #hung = false;
+  /** Opened by the first run. */
+  #shaders: { cache: ShaderCache | undefined } | undefined;
 
   /** Makes it from the host side, which is owned from now on. */
   constructor(gpu: GpuDevice, memory: BackingKind) {
@@ -40,7 +45,12 @@ export class VulkanDevice implements WrappableDevice {
   async prepare(program: Program, progress?: (done: number, total: number) => void): Promise<PreparedRun | undefined> {
     this.#forget();
     const { float, endsLoops } = probeDevice(this.#gpu);
-    const store = openPipelineStore(this.#gpu, recompilerDevice(this.#gpu.capabilities, float, endsLoops), program);
+    const store = openPipelineStore(
+      this.#gpu,
+      recompilerDevice(this.#gpu.capabilities, float, endsLoops),
+      program,
+      this.#shaderCache(),
+    );
     if (store === undefined) return undefined;
     this.#prepared = { program, store };
     const replay: ReplayResult = await store.replay({ progress });
@@ -70,6 +80,7 @@ export class VulkanDevice implements WrappableDevice {
   #run(program: Program, unalignedLoads: boolean, { wrap = (each) => each, timeline }: RunHooks): ProgramRun {
     const memory = new GuestMemory(new MmapAllocator());
     const store = this.#prepared?.program === program ? this.#prepared.store : undefined;
+    const shaders = this.#shaderCache();
     let executor: VulkanExecutor | undefined;
     // A device that hangs may still write to the memory: then it is never given back.
     const release = () => {
@@ -83,6 +94,8 @@ export class VulkanDevice implements WrappableDevice {
         backing: this.#memory,
         unalignedLoads,
         store,
+        shaders,
+        dump: openRequestDump(),
       });
       try {
         result = runProgram(program, wrap(executor), memory, timeline);
@@ -90,6 +103,7 @@ export class VulkanDevice implements WrappableDevice {
         executor.close();
         this.#hung ||= executor.hung;
         store?.save();
+        shaders?.flush();
       }
     } catch (error) {
       release();
@@ -106,7 +120,13 @@ export class VulkanDevice implements WrappableDevice {
   /** Destroys the device. Memory of its runs stays until they are closed. */
   close(): void {
     this.#forget();
+    this.#shaders?.cache?.flush();
     this.#gpu.destroy();
+  }
+
+  #shaderCache(): ShaderCache | undefined {
+    this.#shaders ??= { cache: openShaderCache() };
+    return this.#shaders.cache;
   }
 
   /** Gives the pipelines of the last prepared program back, unless a device that hangs may still use them. */

@@ -11,6 +11,8 @@ import type { Target } from "../../rdna/target.ts";
 import { Context, GDS_BYTES, Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
+import type { RequestDump } from "../request_dump.ts";
+import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { PipelineStore } from "../warm_start/pipeline_store.ts";
 import { withGdsWindow } from "./gds_window.ts";
 import { ContextBlocks } from "./context_blocks.ts";
@@ -32,6 +34,10 @@ export interface VulkanExecutorOptions {
   timeout?: number;
   /** Pipelines that are kept between runs; stays the caller's. */
   store?: PipelineStore;
+  /** Artifacts that are kept between runs; the caller flushes it. */
+  shaders?: ShaderCache;
+  /** Gets every request to the recompiler. */
+  dump?: RequestDump;
 }
 
 /** Dispatches that are recorded before a command buffer is submitted. */
@@ -101,8 +107,8 @@ export class VulkanExecutor implements ComputeExecutor {
     this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, timeout: options.timeout });
     this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
     this.#contexts = new ContextBlocks(device, BATCH * BATCHES);
-    const { target, unalignedLoads = false, store } = options;
-    const programs = { target, unalignedLoads, device: this.recompilerDevice, store };
+    const { target, unalignedLoads = false, store, shaders, dump } = options;
+    const programs = { target, unalignedLoads, device: this.recompilerDevice, store, shaders, dump };
     this.#programs = new ProgramCache(device, this.#layout, programs);
   }
 

@@ -11,6 +11,7 @@ import type { RecompilerDevice } from "../../recompiler/request.ts";
 import { cacheFolder, ensurePrivate } from "../../storage/cache_folder.ts";
 import { Journal } from "../../storage/journal.ts";
 import { switchFlag } from "../../switches.ts";
+import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { PipelineStore } from "./pipeline_store.ts";
 import { journalIdentity } from "./recorded_pipeline.ts";
 
@@ -24,6 +25,7 @@ export function openPipelineStore(
   device: GpuDevice,
   recompilerDevice: RecompilerDevice,
   program: Program,
+  shaders?: ShaderCache,
 ): PipelineStore | undefined {
   const wantsJournal = !switchFlag("APS5_NO_PIPELINE_JOURNAL"), wantsCache = !switchFlag("ANYAGC_NO_PIPELINE_CACHE");
   const parent = wantsJournal || wantsCache ? cacheFolder() : undefined;
@@ -31,6 +33,7 @@ export function openPipelineStore(
   const folder = `${parent}/pipelines`;
   return new PipelineStore(device, recompilerDevice, {
     cache: wantsCache ? openPipelineCache(device, folder) : undefined,
+    shaders,
     journal: wantsJournal ? openJournal(folder, program, device) : undefined,
   });
 }

@@ -18,6 +18,7 @@ import {
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import type { Journal } from "../../storage/journal.ts";
+import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { decodeRecorded, encodeRecorded, stateKey } from "./recorded_pipeline.ts";
 
 /** SPIR-V bytes that the driver compiles at a time, unless a single module has more: the compile budget of a replay. */
@@ -58,6 +59,8 @@ export interface ReplayOptions {
 export interface PipelineStoreParts {
   readonly cache?: PipelineCache;
   readonly journal?: Journal;
+  /** Spares the replay most of the recompiling; stays the caller's. */
+  readonly shaders?: ShaderCache;
 }
 
 /** The pipelines of one program on one device, between its runs. */
@@ -70,6 +73,7 @@ export class PipelineStore {
   built = 0;
   readonly #device: GpuDevice;
   readonly #recompilerDevice: RecompilerDevice;
+  readonly #shaders: ShaderCache | undefined;
   readonly #ready = new Map<string, (ReadyPipeline & { code: Uint32Array; used: boolean })[]>();
   #closed = false;
 
@@ -82,6 +86,7 @@ export class PipelineStore {
     this.#recompilerDevice = recompilerDevice;
     this.cache = parts.cache;
     this.journal = parts.journal;
+    this.#shaders = parts.shaders;
   }
 
   /** What went wrong with the files, for people. */
@@ -156,7 +161,9 @@ export class PipelineStore {
     const request = decodeRecorded(record, this.#recompilerDevice);
     if (request === undefined) return undefined;
     try {
-      return { request, artifact: recompile(request), key: stateKey(request) };
+      const kept = this.#shaders?.find(request), artifact = kept ?? recompile(request);
+      if (kept === undefined) this.#shaders?.add(request, artifact);
+      return { request, artifact, key: stateKey(request) };
     } catch {
       // Whatever it is, the dispatch that needs the program says it, with its place.
       return undefined;

@@ -1,0 +1,126 @@
+/**
+ * One artifact as bytes, with the whole request that it was made from:
+ *
+ *     "AGCSHDR1", u32 recompiler version, u32 bytes of the state, u32 words of code, u32 bytes of the artifact, checksum,
+ *     state (text), code, artifact (plain data); each from a multiple of 8 on
+ *
+ * The checksum is over all of it, its own place zero. It finds accidents; that an entry is the one of a request is decided by comparing the request.
+ *
+ * @module
+ */
+import { imageClass } from "../../recompiler/lift/image_descriptor.ts";
+import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
+import { RECOMPILER_VERSION } from "../../recompiler/version.ts";
+import { byteChecksum, CHECKSUM_BYTES, sameBytes } from "../../storage/byte_checksum.ts";
+import { decodeData, encodeData } from "../../sync/plain_data.ts";
+
+const MAGIC = new TextEncoder().encode("AGCSHDR1");
+const CHECKSUM_AT = 24, HEADER_BYTES = CHECKSUM_AT + CHECKSUM_BYTES;
+const SPIRV_MAGIC = 0x07230203;
+const LANE_MODES: readonly unknown[] = ["laneless", "native", "spanned"] satisfies Artifact["laneMode"][];
+
+/** Ends the names of entries. */
+export const ENTRY_SUFFIX = ".shader";
+
+/** A request's key, but for its code, of which only the artifact says how much belongs to it. */
+export interface RequestKey {
+  /** {@linkcode stateText} as UTF-8. */
+  readonly state: Uint8Array;
+  /** Begins the names of all entries that may be the request's. */
+  readonly prefix: string;
+}
+
+/** Everything but the code that decides what a request becomes, as text: the same for the same values, whatever the order of the fields. */
+export function stateText({ code: _, imageDescriptors, ...rest }: RecompileRequest): string {
+  const images = imageDescriptors === undefined
+    ? undefined
+    : [...imageDescriptors].sort(([a], [b]) => a - b).map(([pc, words]) => [pc, [...imageClass(words)]]);
+  return JSON.stringify(canonical({ ...rest, images }));
+}
+
+/** See {@linkcode RequestKey}. */
+export function requestKey(request: RecompileRequest): RequestKey {
+  const state = new TextEncoder().encode(stateText(request));
+  return { state, prefix: `${RECOMPILER_VERSION}-${byteChecksum(state).toHex()}-` };
+}
+
+/** Name of the entry of these words of code. */
+export function entryName({ prefix }: RequestKey, code: Uint32Array): string {
+  return `${prefix}${code.length.toString(16)}-${byteChecksum(bytesOf(code)).toHex()}${ENTRY_SUFFIX}`;
+}
+
+/** Words of code of the entry of that name, and the rest of the name; undefined when it is no entry's. */
+export function parseEntryName(name: string): { prefix: string; codeWords: number } | undefined {
+  const match = /^(\d+-[0-9a-f]{16}-)([0-9a-f]{1,6})-[0-9a-f]{16}\.shader$/.exec(name);
+  return match === null ? undefined : { prefix: match[1], codeWords: parseInt(match[2], 16) };
+}
+
+/** An entry. @param code the words that belong to the artifact */
+export function encodeEntry({ state }: RequestKey, code: Uint32Array, artifact: Artifact): Uint8Array<ArrayBuffer> {
+  const body = encodeData(artifact);
+  const codeAt = align(HEADER_BYTES + state.length), bodyAt = align(codeAt + code.byteLength);
+  const bytes = new Uint8Array(bodyAt + body.length), view = new DataView(bytes.buffer);
+  bytes.set(MAGIC);
+  [RECOMPILER_VERSION, state.length, code.length, body.length].forEach((n, k) => view.setUint32(8 + 4 * k, n, true));
+  bytes.set(state, HEADER_BYTES);
+  bytes.set(bytesOf(code), codeAt);
+  bytes.set(body, bodyAt);
+  bytes.set(byteChecksum(bytes), CHECKSUM_AT);
+  return bytes;
+}
+
+/** What an entry is. */
+export type EntryContent =
+  | { readonly kind: "artifact"; readonly artifact: Artifact }
+  /** Whole, but of another request (or of another version of the recompiler). */
+  | { readonly kind: "other" }
+  /** Not as it was written. */
+  | { readonly kind: "damaged" };
+
+/** Reads an entry for a request. @param code the request's, which may go on behind the entry's */
+export function decodeEntry(bytes: Uint8Array<ArrayBuffer>, { state }: RequestKey, code: Uint32Array): EntryContent {
+  const damaged = { kind: "damaged" } as const, other = { kind: "other" } as const;
+  if (bytes.length < HEADER_BYTES || !sameBytes(bytes.subarray(0, MAGIC.length), MAGIC)) return damaged;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const [version, stateBytes, codeWords, bodyBytes] = [8, 12, 16, 20].map((at) => view.getUint32(at, true));
+  const codeAt = align(HEADER_BYTES + stateBytes), bodyAt = align(codeAt + codeWords * 4);
+  if (bodyAt + bodyBytes !== bytes.length) return damaged;
+  const sum = bytes.slice(CHECKSUM_AT, HEADER_BYTES);
+  bytes.fill(0, CHECKSUM_AT, HEADER_BYTES);
+  if (!sameBytes(byteChecksum(bytes), sum)) return damaged;
+  if (version !== RECOMPILER_VERSION || codeWords > code.length) return other;
+  if (!sameBytes(bytes.subarray(HEADER_BYTES, HEADER_BYTES + stateBytes), state)) return other;
+  if (!sameBytes(bytes.subarray(codeAt, codeAt + codeWords * 4), bytesOf(code.subarray(0, codeWords)))) return other;
+  const artifact = decodeArtifact(bytes.subarray(bodyAt));
+  return artifact?.codeWords === codeWords ? { kind: "artifact", artifact } : damaged;
+}
+
+/** An artifact of {@linkcode encodeData}; undefined when it is none. */
+export function decodeArtifact(bytes: Uint8Array): Artifact | undefined {
+  try {
+    const artifact = decodeData(bytes) as Artifact;
+    const { spirv, laneMode, workgroupSize, codeWords } = artifact;
+    const good = spirv instanceof Uint32Array && spirv[0] === SPIRV_MAGIC && LANE_MODES.includes(laneMode) &&
+      Array.isArray(workgroupSize) && workgroupSize.length === 3 && Number.isInteger(codeWords);
+    return good ? artifact : undefined;
+  } catch {
+    return undefined; // no plain data
+  }
+}
+
+/** The same data with the fields of every object in order, those that are undefined left out, and bigints marked. */
+function canonical(value: unknown): unknown {
+  if (typeof value === "bigint") return { bigint: value.toString(16) };
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(canonical);
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined).sort(([a], [b]) => a < b ? -1 : 1);
+  return fields.map(([name, field]) => [name, canonical(field)]);
+}
+
+function bytesOf(words: Uint32Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+}
+
+function align(n: number): number {
+  return Math.ceil(n / 8) * 8;
+}
