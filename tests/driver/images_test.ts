@@ -4,6 +4,8 @@ import { computeState, type GuestBuffer, GuestProgram, words64 } from "../suppor
 import { COPY, IMAGE_LOAD } from "../support/machine_code.ts";
 import { dispatchDirect, dmaCopy } from "../support/packets.ts";
 import { guestTest, runGuest, runGuestWell } from "../support/run.ts";
+import { deviceTest } from "../support/vulkan.ts";
+import { inFolder, openStore, run as runWithStore } from "./warm_start/stores.ts";
 
 /** Unified formats: one component of 32 bits, unsigned; four UNORM components of 8 bits. */
 const FORMAT_32_UINT = 20, FORMAT_8888_UNORM = 56;
@@ -112,3 +114,22 @@ guestTest("a descriptor table that is not mapped is reported with the instructio
   assertStringIncludes(run.result.error!.message, "0x900000000");
   assertEquals(run.result.error?.place.queue, 0);
 });
+
+deviceTest(
+  "programs with images are recorded by the kinds of their images, and are there for the next run",
+  (device) =>
+    inFolder(async (folder) => {
+      const own = new ImageProgram();
+      const { address } = own.table;
+      own.guest.submit(0, own.load(0), dmaCopy(address, address + 64n, 32), own.load(1));
+      const first = openStore(device, folder), expected = own.expected(1, FORMAT_8888_UNORM);
+      assertEquals(runWithStore(device, own.guest.program, first, own.out[1]), expected);
+      assertEquals([first.used, first.built], [0, 2]);
+      first.close();
+      const second = openStore(device, folder);
+      assertEquals((await second.replay()).created, 2);
+      assertEquals(runWithStore(device, own.guest.program, second, own.out[1]), expected);
+      assertEquals([second.used, second.built], [2, 0]);
+      second.close();
+    }),
+);

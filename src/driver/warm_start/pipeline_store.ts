@@ -19,6 +19,7 @@ import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import type { Journal } from "../../storage/journal.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
+import { BuildQueue } from "./build_queue.ts";
 import { decodeRecorded, encodeRecorded, stateKey } from "./recorded_pipeline.ts";
 
 /** SPIR-V bytes that the driver compiles at a time, unless a single module has more: the compile budget of a replay. */
@@ -229,37 +230,6 @@ interface Counts {
   created: number;
   hits: number;
   failed: number;
-}
-
-/** Creations under way, bounded in number and in bytes. */
-class BuildQueue {
-  readonly #limit: number;
-  readonly #budget: number;
-  readonly #running = new Set<Promise<void>>();
-  #bytes = 0;
-
-  constructor(limit: number, budget: number) {
-    this.#limit = limit;
-    this.#budget = budget;
-  }
-
-  /** Starts `work` as soon as there is room for it; one that is larger than the budget runs alone. */
-  async start(bytes: number, work: () => Promise<void>): Promise<void> {
-    while (this.#running.size >= this.#limit || (this.#running.size > 0 && this.#bytes + bytes > this.#budget)) {
-      await Promise.race(this.#running);
-    }
-    this.#bytes += bytes;
-    const running = work().finally(() => {
-      this.#bytes -= bytes;
-      this.#running.delete(running);
-    });
-    this.#running.add(running);
-  }
-
-  /** Waits for all. */
-  async finished(): Promise<void> {
-    await Promise.all(this.#running);
-  }
 }
 
 function startsWith(words: Uint32Array, code: Uint32Array): boolean {

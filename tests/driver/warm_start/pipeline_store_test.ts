@@ -1,53 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { VulkanDevice } from "../../../src/driver/vulkan/vulkan_device.ts";
-import { PipelineStore } from "../../../src/driver/warm_start/pipeline_store.ts";
-import { VulkanExecutor } from "../../../src/driver/vulkan/vulkan_executor.ts";
-import type { GpuDevice } from "../../../src/gpu/device.ts";
-import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
-import { MmapAllocator } from "../../../src/guest/memory/mmap_allocator.ts";
-import type { Program } from "../../../src/guest/program.ts";
-import { runProgram } from "../../../src/driver/run_program.ts";
 import { probeDevice } from "../../../src/gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../../src/gpu/recompiler_device.ts";
-import { Journal } from "../../../src/storage/journal.ts";
 import { computeState, descriptor, GuestProgram } from "../../support/guest_program.ts";
 import { SQUARE, STEP } from "../../support/machine_code.ts";
 import { dispatchDirect } from "../../support/packets.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { manyPipelines, watchCreations } from "./programs.ts";
-
-const IDENTITY = new Uint8Array(4);
-
-async function inFolder(body: (folder: string) => void | Promise<void>) {
-  const folder = await Deno.makeTempDir({ prefix: "anyagc-store-test-" });
-  try {
-    await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-function openStore(device: GpuDevice, folder: string) {
-  const { float, endsLoops } = probeDevice(device);
-  const journal = new Journal(folder, "test", IDENTITY);
-  return new PipelineStore(device, recompilerDevice(device.capabilities, float, endsLoops), { journal });
-}
-
-/** Runs a program with a store; the memory's words afterwards. */
-function run(device: GpuDevice, program: Program, store: PipelineStore): Uint32Array {
-  const memory = new GuestMemory(new MmapAllocator());
-  const executor = new VulkanExecutor(device, { target: program.target, store });
-  try {
-    const result = runProgram(program, executor, memory);
-    if (result.error !== undefined) throw result.error;
-    assertEquals(result.outcome, "passed");
-    const { base, bytes } = program.memory.at(-1)!;
-    return new Uint32Array(memory.read(base, bytes, 0).slice().buffer);
-  } finally {
-    executor.close();
-    memory.clear();
-  }
-}
+import { inFolder, openStore, run } from "./stores.ts";
 
 deviceTest(
   "what a run builds the next one has before it begins, and the driver creates nothing twice",
