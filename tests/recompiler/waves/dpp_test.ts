@@ -98,6 +98,8 @@ const halves: Check[] = WAVES.flatMap((waveSize): Check[] => {
     {
       ...shape,
       name: "the condition of v_cndmask_b32 is the lane's own",
+      // VCC is EXEC, so what comes from the other lane is never chosen, and not fetched either.
+      laneMode: "laneless",
       lines: [setVcc, `v_cndmask_b32_dpp v3, v1, v2, ${vcc} row_shr:1 row_mask:0xf bank_mask:0xf`],
       model: (w) => vector((_, b) => b, shifted, plain)(w),
     },
