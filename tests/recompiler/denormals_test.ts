@@ -12,6 +12,7 @@ import type { Target } from "../../src/rdna/target.ts";
 import type { Sides } from "../fuzz/batch.ts";
 import { chainRound, f32Round } from "../fuzz/f32_denormals.ts";
 import type { BatchSettings } from "../fuzz/frame.ts";
+import { emptyReport, fuzzBatch, planRound } from "../fuzz/instructions.ts";
 import { randomProgram } from "../fuzz/programs/generate.ts";
 import { compareProgram } from "../fuzz/programs/run.ts";
 import { projectFile } from "../cli/support.ts";
@@ -57,6 +58,20 @@ ROUNDS.forEach(([what, host, modes], n) =>
     assertEquals(refused.filter(({ why }) => /keeps f32|f32 denormals/.test(why)), []);
   })
 );
+
+Deno.test("additions of floats in LDS see denormals as MODE says, which may be other than the module's float instructions do", () => {
+  for (const [what, host] of HOSTS) {
+    const report = emptyReport();
+    [0xf0, 0x10, 0x20, 0x00].forEach((floatMode, n) => {
+      for (const plan of planRound("lds", n + 1, { groups: 2, floatMode, denormals: true })) {
+        plan.instances = plan.instances.filter(({ name }) => /^ds_add_(rtn_|src2_)?f32$/.test(name));
+        if (plan.instances.length > 0) fuzzBatch(plan, sidesOf(host), report);
+      }
+    });
+    assertEquals([what, report.failures, report.refused], [what, [], []]);
+    assert(report.cases >= 4 * 2 * 2 * 64, `${report.cases} cases`);
+  }
+});
 
 Deno.test("a host that flushes, and of which the recompiler thinks that it does not, is found out", () => {
   const host: Host = { ...NVIDIA, device: { ...NVIDIA.device, keepsDenormals32: true } };

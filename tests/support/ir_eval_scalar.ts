@@ -245,9 +245,9 @@ export function atomic(kind: number, size: 32 | 64, old: bigint, data: bigint, c
     case AtomicKind.FMax:
       return less(old, data) ? data : old;
     case AtomicKind.FAdd: {
-      const flushed = (bits: bigint) => f32(kind & AtomicKind.Flush ? flush(Number(bits)) : Number(bits));
+      const flushed = (bits: bigint) => f32(kind & AtomicKind.FlushInputs ? flush(Number(bits)) : Number(bits));
       const sum = bits32(flushed(old) + flushed(data));
-      return BigInt(kind & AtomicKind.Flush ? flush(sum) : sum);
+      return BigInt(kind & AtomicKind.FlushResults ? flush(sum) : sum);
     }
     case AtomicKind.RSub:
       return BigInt.asUintN(size, data - old);

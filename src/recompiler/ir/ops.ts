@@ -301,8 +301,10 @@ export const AtomicKind = {
   Mask: 0x1f,
   /** Or-ed in: a 64-bit operation (data V2, kinds with two operands V4; result V2). */
   Wide: 0x20,
-  /** Or-ed in to FAdd: denormal operands and results are zeros of their sign. */
-  Flush: 0x40,
+  /** Or-ed in to FAdd: denormal operands are zeros of their sign, denormal results become such, both. */
+  FlushInputs: 0x40,
+  FlushResults: 0x80,
+  Flush: 0xc0,
 } as const;
 
 /** Whether an atomic kind takes two operands, as a vector of both: what is written, and what it is compared or combined with. */

@@ -67,11 +67,7 @@ function atomic(l: Lifter, i: Instruction, kind: number, order: Order, bits: num
 function flush(l: Lifter, kind: number): number {
   if (kind !== AtomicKind.FAdd) return 0;
   const denormals = (l.request.floatMode >> 4) & 3;
-  if (denormals === 3) return 0;
-  if (denormals === 0) return AtomicKind.Flush;
-  return refuse(
-    "MODE flushes denormal f32 inputs and not results, or the other way round, which is not implemented here",
-  );
+  return ((denormals & 1) === 0 ? AtomicKind.FlushInputs : 0) | ((denormals & 2) === 0 ? AtomicKind.FlushResults : 0);
 }
 
 function ldsAtomic(

@@ -122,7 +122,8 @@ function firstFloatAtomic({ ir, usage: { present } }: Emitter): number {
   if (present[Op.Atomic] === 0 && present[Op.LdsAtomic] === 0) return -1;
   for (let i = 1; i < ir.length; i++) {
     if (ir.op[i] !== Op.Atomic && ir.op[i] !== Op.LdsAtomic) continue;
-    if ((ir.d[i] & (AtomicKind.Mask | AtomicKind.Flush)) === AtomicKind.FAdd) return i;
+    const kind = ir.d[i];
+    if ((kind & AtomicKind.Mask) === AtomicKind.FAdd && (kind & AtomicKind.Flush) !== AtomicKind.Flush) return i;
   }
   return -1;
 }

@@ -69,7 +69,7 @@ export function writeAtomic(
     type,
     pointer,
     scope,
-    (old) => new Update(body, type, (kind & AtomicKind.Flush) !== 0, functions).fresh(base, old, data),
+    (old) => new Update(body, type, kind & AtomicKind.Flush, functions).fresh(base, old, data),
   );
 }
 
@@ -92,7 +92,7 @@ export function atomicValue(
       if (simple !== undefined) return body.op2(simple, T.U32, old, data[0]);
       const glsl = SIMPLE_GLSL.get(base);
       if (glsl !== undefined) return body.glsl(glsl, T.U32, [old, data[0]]);
-      return new Update(body, T.U32, (kind & AtomicKind.Flush) !== 0, functions).fresh(base, old, data);
+      return new Update(body, T.U32, kind & AtomicKind.Flush, functions).fresh(base, old, data);
     }
   }
 }
@@ -156,7 +156,8 @@ class Update {
   constructor(
     private readonly body: Body,
     private readonly type: T,
-    private readonly flush: boolean,
+    /** FlushInputs, FlushResults. */
+    private readonly flush: number,
     private readonly functions: RuntimeFunctions,
   ) {
     this.float = type === T.U64 ? T.F64 : T.F32;
@@ -190,14 +191,14 @@ class Update {
       case AtomicKind.FCmpSwap:
         return select(this.floatEqual(old, second), data, old);
       case AtomicKind.FAdd: {
-        if (this.functions.denormals === "lost" && type === T.U32 && !this.flush) {
+        if (this.functions.denormals === "lost" && type === T.U32 && this.flush !== AtomicKind.Flush) {
           const add = guardedArithmetic(this.functions, "add", 3 | SUSPECT_RESULT);
           const sum = body.call(add, T.F32, [this.operand(old), this.operand(data)]);
-          return body.op1(Code.Bitcast, type, sum);
+          return body.op1(Code.Bitcast, type, this.result(sum));
         }
         const sum = body.op2(Code.FAdd, this.float, this.operand(old), this.operand(data));
         body.module.decorate(sum, Decoration.NoContraction);
-        return body.op1(Code.Bitcast, type, this.flush ? flushed(body, sum) : sum);
+        return body.op1(Code.Bitcast, type, this.result(sum));
       }
       default:
         throw new Error(`unknown atomic kind ${base}`);
@@ -213,9 +214,13 @@ class Update {
     return this.body.op2(Code.UGreaterThanEqual, T.Bool, a, b);
   }
 
+  private result(value: number): number {
+    return (this.flush & AtomicKind.FlushResults) !== 0 ? flushed(this.body, value) : value;
+  }
+
   private operand(bits: number): number {
     const value = this.body.op1(Code.Bitcast, this.float, bits);
-    return this.flush ? flushed(this.body, value) : value;
+    return (this.flush & AtomicKind.FlushInputs) !== 0 ? flushed(this.body, value) : value;
   }
 
   /** a < b as floats, by integers: the device's own comparison may take denormals for zeros. */
