@@ -30,7 +30,7 @@ export const BATCH_SIZE: Readonly<Record<GroupName, number>> = { alu: 40, lanes:
 /** What the instances of each group can be told to have. */
 export const SPOTLIGHTS: Readonly<Record<GroupName, readonly Spotlight[]>> = {
   alu: ["signs", "clamp", "omod", "opsel", "exec"],
-  lanes: ["rows", "signs", "exec"],
+  lanes: ["rows", "edges", "signs", "exec"],
   memory: ["exec", "offset", "image"],
   lds: ["exec", "offset"],
 };

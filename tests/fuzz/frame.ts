@@ -81,10 +81,10 @@ export interface Instance {
 }
 
 /**
- * What instances may be told to have: modifiers of sources and results, lanes that EXEC switches off, offsets of memory accesses, DPP rows left out; image
+ * What instances may be told to have: modifiers of sources and results, lanes that EXEC switches off, offsets of memory accesses, DPP rows left out or left over their edges; image
  * instructions are a class of their own.
  */
-export type Spotlight = "signs" | "clamp" | "omod" | "opsel" | "exec" | "offset" | "rows" | "image";
+export type Spotlight = "signs" | "clamp" | "omod" | "opsel" | "exec" | "offset" | "rows" | "edges" | "image";
 
 /** What all instances of a batch share. */
 export interface BatchSettings {
@@ -100,9 +100,14 @@ export interface BatchSettings {
   /** Most f32 operands are denormal, or make denormals of others. */
   denormals?: boolean;
   /** What the instances are to have wherever they can; chance decides about the rest. */
-  spotlight?: Spotlight;
+  spotlight?: Spotlight | readonly Spotlight[];
   /** Makes the code differ from that of the same batch with another number; changes nothing else. */
   nonce?: number;
+}
+
+/** Whether a batch asks for something wherever it can be. */
+export function asksFor({ spotlight }: BatchSettings, what: Spotlight): boolean {
+  return spotlight === what || (Array.isArray(spotlight) && spotlight.includes(what));
 }
 
 /** A program with the places of its results. */
@@ -284,20 +289,38 @@ function operandData({ groups, denormals }: BatchSettings, random: Random): Uint
   const float = denormals ? randomSmallF32 : randomF32;
   let at = 0;
   const put = (...values: number[]) => values.forEach((value) => data[at++] = value);
+  // Comparisons are between equals now and then: a number is the one before it, perhaps with the other sign.
+  const putF32 = () => put(random.chance(0.15) ? (data[at - 1] ^ random.below(2) << 31) >>> 0 : float(random));
+  const putInt = () => put(random.chance(0.15) ? data[at - 1] : randomInt(random));
+  const putPair = (make: (random: Random) => [number, number], sign: number) => {
+    if (random.chance(0.85)) put(...make(random));
+    else put(data[at - 2], (data[at - 1] ^ random.below(2) * sign) >>> 0);
+  };
+  const SIGN = 0x80000000;
   for (let thread = 0; thread < threads; thread++) {
-    for (let k = 0; k < 6; k++) put(float(random));
-    for (let k = 0; k < 4; k++) put(randomInt(random));
+    put(float(random));
+    for (let k = 1; k < 6; k++) putF32();
+    put(randomInt(random));
+    for (let k = 1; k < 4; k++) putInt();
     put(random.below(72), random.chance(0.5) ? random.below(33) : random.u32());
-    for (let k = 0; k < 4; k++) put(randomHalves(random));
-    put(...randomF64(random), ...randomF64(random), ...randomInt64(random), ...randomInt64(random));
+    put(randomHalves(random));
+    for (let k = 1; k < 4; k++) put(random.chance(0.1) ? data[at - 1] : randomHalves(random));
+    put(...randomF64(random));
+    putPair(randomF64, SIGN);
+    put(...randomInt64(random));
+    putPair(randomInt64, 1);
   }
   for (let group = 0; group < groups; group++) {
-    for (let k = 0; k < 6; k++) put(float(random));
-    for (let k = 0; k < 5; k++) put(randomInt(random));
+    put(float(random));
+    for (let k = 1; k < 6; k++) putF32();
+    put(randomInt(random));
+    for (let k = 1; k < 5; k++) putInt();
     put(random.below(72));
     for (let k = 0; k < 4; k++) put(randomHalves(random));
-    for (let k = 0; k < 4; k++) put(...randomF64(random));
-    for (let k = 0; k < 4; k++) put(...randomInt64(random));
+    put(...randomF64(random));
+    for (let k = 1; k < 4; k++) putPair(randomF64, SIGN);
+    put(...randomInt64(random));
+    for (let k = 1; k < 4; k++) putPair(randomInt64, 1);
   }
   return data;
 }

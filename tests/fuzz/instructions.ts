@@ -49,14 +49,21 @@ interface Suit {
 }
 
 /** The cards of a group by the settings that suit them, less those that cannot have what `fixed` asks for. */
-function suits(group: GroupName, fixed: Partial<BatchSettings>, without: readonly Spotlight[]): Suit[] {
+function suits(
+  group: GroupName,
+  fixed: Partial<BatchSettings>,
+  without: readonly Spotlight[],
+  only: (card: Card) => boolean,
+): Suit[] {
+  const wanted = [fixed.spotlight ?? []].flat();
   const targets = TARGETS.filter((target) => fixed.target === undefined || fixed.target === target);
   const waveSizes = ([64, 32] as const).filter((size) => fixed.waveSize === undefined || fixed.waveSize === size);
   const found = new Map<string, { card: Card; targets: Set<Target>; waveSizes: Set<32 | 64> }>();
   for (const target of targets) {
     for (const waveSize of waveSizes) {
       for (const card of cardsOf(group, { ...randomSettings(group, new Random(1)), ...fixed, target, waveSize })) {
-        if (fixed.spotlight !== undefined && !card.spotlights.includes(fixed.spotlight)) continue;
+        if (wanted.length > 0 && !wanted.some((each) => card.spotlights.includes(each))) continue;
+        if (!only(card)) continue;
         if (without.some((each) => card.spotlights.includes(each))) continue;
         const key = `${card.opcode.id} ${card.form}`;
         let entry = found.get(key);
@@ -82,15 +89,17 @@ function suits(group: GroupName, fixed: Partial<BatchSettings>, without: readonl
  * @param round seed of everything
  * @param fixed settings that the caller chooses; with a spotlight, only cards that can have it
  * @param without cards that can have one of these are left out
+ * @param only cards that are drawn
  */
 export function* planRound(
   group: GroupName,
   round: number,
   fixed: Partial<BatchSettings> = {},
   without: readonly Spotlight[] = [],
+  only: (card: Card) => boolean = () => true,
 ): Generator<PlannedBatch, void, void> {
   let index = 0;
-  for (const { targets, waveSizes, cards } of suits(group, fixed, without)) {
+  for (const { targets, waveSizes, cards } of suits(group, fixed, without, only)) {
     shuffle(cards, new Random(round));
     for (let start = 0; start < cards.length; start += BATCH_SIZE[group], index++) {
       const seed = round * 100_003 + index;
@@ -132,6 +141,8 @@ export interface SuitePart {
   fixed: Partial<BatchSettings>;
   /** Cards that can have one of these are left to other parts. */
   without: readonly Spotlight[];
+  /** Cards that the part draws. */
+  only(card: Card): boolean;
 }
 
 const part = (
@@ -140,10 +151,15 @@ const part = (
   what: string,
   fixed: Partial<BatchSettings> = {},
   without: readonly Spotlight[] = [],
-): SuitePart => ({ group, round, what, fixed, without });
+  only: (card: Card) => boolean = () => true,
+): SuitePart => ({ group, round, what, fixed, without, only });
 
 /** Output modifiers work where denormals are flushed and IEEE is off. */
 const OMOD = { spotlight: "omod", floatMode: 0x00, ieee: false } as const;
+
+function isScalarCard({ form }: Card): boolean {
+  return form === "scalar" || form === "control";
+}
 
 /** What the test suite runs, with fixed seeds: each form of each instruction, and each modifier wherever it can be. */
 export const SUITE: readonly SuitePart[] = [
@@ -152,17 +168,24 @@ export const SUITE: readonly SuitePart[] = [
   part("alu", 3, "clamped results", { spotlight: "clamp" }),
   part("alu", 4, "output modifiers", OMOD),
   part("alu", 5, "halves that op_sel names", { spotlight: "opsel" }),
+  part("alu", 12, "scalar arithmetic again", {}, [], isScalarCard),
+  part("alu", 13, "scalar arithmetic a third time", {}, [], isScalarCard),
+  part("alu", 14, "halves that op_sel names, again", { spotlight: "opsel" }),
   part("lanes", 6, "DPP8 and lane exchange", {}, ["rows"]),
   part("lanes", 7, "DPP16 with rows and banks left out", { spotlight: "rows" }),
-  part("memory", 8, "memory accesses of some lanes only", { spotlight: "exec" }),
-  part("memory", 9, "memory accesses with offsets", { spotlight: "offset" }),
-  part("memory", 11, "images", { spotlight: "image" }),
-  part("lds", 10, "LDS", { spotlight: "exec" }),
+  part("lanes", 15, "DPP16 beyond the edges of rows", { spotlight: "edges" }),
+  part("memory", 8, "memory accesses of some lanes only, with offsets", { spotlight: ["exec", "offset"] }, ["image"]),
+  part("memory", 9, "memory accesses with offsets", { spotlight: ["offset", "exec"] }, ["image"]),
+  part("memory", 11, "images", { spotlight: ["image", "exec"] }, ["offset"]),
+  part("lds", 10, "LDS", { spotlight: ["exec", "offset"] }),
 ];
 
+/** Workgroups of the suite's batches: more of them are more operands, which cost little; compiling is what costs. */
+const GROUPS_OF: Readonly<Record<GroupName, number>> = { alu: 16, lanes: 8, memory: 4, lds: 4 };
+
 /** The batches of a part of the test suite. */
-export function suiteBatches({ group, round, fixed, without }: SuitePart): PlannedBatch[] {
-  return [...planRound(group, round, { groups: 4, ...fixed }, without)];
+export function suiteBatches({ group, round, fixed, without, only }: SuitePart): PlannedBatch[] {
+  return [...planRound(group, round, { groups: GROUPS_OF[group], ...fixed }, without, only)];
 }
 
 /** Runs a part of the test suite. */

@@ -8,7 +8,7 @@ import type { Random } from "../../support/random.ts";
 import { Code } from "../code.ts";
 import { exact, float32, float64 } from "../compare.ts";
 import { buffer, int, v } from "../encode.ts";
-import { type BatchSettings, DESTINATION, type Instance, THREADS } from "../frame.ts";
+import { asksFor, type BatchSettings, DESTINATION, type Instance, THREADS } from "../frame.ts";
 import {
   ADDRESS,
   BASE,
@@ -71,7 +71,7 @@ function randomPlan(opcode: Opcode, settings: BatchSettings, random: Random): Pl
   const bytes = formatCount > 0 ? 16 : elementBytes(opcode);
   const glc = isAtomic ? random.chance(0.6) : random.chance(0.2);
   const shared = isAtomic && !glc && commutes(name) && random.chance(0.3);
-  const idxen = !shared && random.chance(0.5), far = settings.spotlight === "offset";
+  const idxen = !shared && random.chance(0.5), far = asksFor(settings, "offset");
   // A place within the record that the element fits in.
   const unit = isAtomic ? bytes : Math.min(bytes, 4);
   const place = random.below(Math.floor((RECORD - bytes) / unit) + 1) * unit;
@@ -161,7 +161,7 @@ export function bufferInstance(opcode: Opcode, settings: BatchSettings, random: 
   // A returning atomic gives its data register the old value: the data go there first.
   const inPlace = isAtomic && plan.glc;
   prepare.destinations();
-  if (settings.spotlight === "exec" || random.chance(0.25)) prepare.exec();
+  if (asksFor(settings, "exec") || random.chance(0.25)) prepare.exec();
   const before = (code: Code, region: number) => {
     emitPlace(code, plan, region);
     prepare.emit(code);

@@ -8,7 +8,7 @@ import type { Random } from "../../support/random.ts";
 import { Code } from "../code.ts";
 import { exact } from "../compare.ts";
 import { buffer, flat, int, smem, sop1, sopk, sopp, v } from "../encode.ts";
-import { type BatchSettings, type Check, DESTINATION, type Instance, type Source } from "../frame.ts";
+import { asksFor, type BatchSettings, type Check, DESTINATION, type Instance, type Source } from "../frame.ts";
 import { BASE, baseOfRegion, vectorsCheck } from "./memory.ts";
 import { Preparation } from "./operands.ts";
 
@@ -149,7 +149,7 @@ export function laneAddressInstance(opcode: Opcode, settings: BatchSettings, ran
   const offset = random.below(1024) * 4 - 2048;
   const dst = DESTINATION.vector + random.below(DESTINATION.count), data = v(8 + random.below(24));
   prepare.destinations();
-  if (settings.spotlight === "exec" || random.chance(0.5)) prepare.exec();
+  if (asksFor(settings, "exec") || random.chance(0.5)) prepare.exec();
   return {
     name: opcode.name,
     form: "lane",

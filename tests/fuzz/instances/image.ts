@@ -11,7 +11,7 @@ import type { Random } from "../../support/random.ts";
 import type { Code } from "../code.ts";
 import { exact, float32, halves } from "../compare.ts";
 import { int, v } from "../encode.ts";
-import { type BatchSettings, type Compare, DESTINATION, type Instance, THREADS } from "../frame.ts";
+import { asksFor, type BatchSettings, type Compare, DESTINATION, type Instance, THREADS } from "../frame.ts";
 import { BASE, baseOfRegion, memoryCompare, vectorsCheck } from "./memory.ts";
 import { Preparation } from "./operands.ts";
 
@@ -220,7 +220,7 @@ export function imageInstance(opcode: Opcode, settings: BatchSettings, random: R
   const data = opcode.image === "store" ? v(8 + random.below(20)) : isAtomic ? (inPlace ? v(dst) : v(DATA)) : v(dst);
   const prepare = new Preparation(random, settings.waveSize);
   prepare.destinations();
-  if (settings.spotlight === "exec" || random.chance(0.25)) prepare.exec();
+  if (asksFor(settings, "exec") || random.chance(0.25)) prepare.exec();
   const sampler = randomSampler(image, unnormalized, random);
   const minLod = random.chance(0.8) ? 0 : random.below(512);
   const sources = Array.from({ length: 16 }, () => v(random.pick([14, 15, 16, 17, 28, 29, 30, 31])));

@@ -8,7 +8,7 @@ import type { Random } from "../../support/random.ts";
 import { Code } from "../code.ts";
 import { exact, float32, float64 } from "../compare.ts";
 import { ds, int, v } from "../encode.ts";
-import { type BatchSettings, type Check, DESTINATION, type Instance, moveMask, THREADS } from "../frame.ts";
+import { asksFor, type BatchSettings, type Check, DESTINATION, type Instance, moveMask, THREADS } from "../frame.ts";
 import { ADDRESS, dataRegister, memoryCompare, vectorsCheck } from "./memory.ts";
 import { Preparation } from "./operands.ts";
 
@@ -40,8 +40,8 @@ export function ldsInstance(opcode: Opcode, settings: BatchSettings, random: Ran
   // Only with 0 in M0 do all sources agree where append and consume find their counter.
   if (/append|consume/.test(name)) prepare.add((code) => code.sop1("s_mov_b32", Operand.M0, int(0)));
   else prepare.m0(0x7c);
-  if (settings.spotlight === "exec" || random.chance(0.3)) prepare.exec();
-  const place = placeOf(opcode, random);
+  if (asksFor(settings, "exec") || random.chance(0.3)) prepare.exec();
+  const place = placeOf(opcode, asksFor(settings, "offset"), random);
   const encoded = ds(opcode, {
     dst: dwords > 0 ? v(dst) : -1,
     addr: opcode.src[0]?.kind === "addr" ? v(ADDRESS) : -1,
@@ -112,13 +112,15 @@ interface Place {
   emit(code: Code): void;
 }
 
-function placeOf(opcode: Opcode, random: Random): Place {
+function placeOf(opcode: Opcode, far: boolean, random: Random): Place {
   const { words, traits, name } = opcode;
   const bits = opcode.memory === undefined ? 32 : opcode.memory.bits;
   const bytes = bits / 8;
   const source = v(random.pick([8, 14, 16, 28]));
   if ((traits & Trait.Lanes) !== 0) {
-    const offset = name === "ds_swizzle_b32" ? swizzlePattern(random) : random.pick([0, 4, 64, random.below(256)]);
+    const offset = name === "ds_swizzle_b32"
+      ? swizzlePattern(random)
+      : random.pick([far ? 8 : 0, 4, 64, random.below(256)]);
     return {
       form: "lanes",
       offset,
@@ -142,7 +144,7 @@ function placeOf(opcode: Opcode, random: Random): Place {
   }
   if ((traits & Trait.Load) !== 0 && !words.has("wave")) {
     // Only bytes that were filled: anything else holds what an earlier workgroup left, or is out of range (from 16384 on).
-    const offset = random.pick([0, 16, 256, FAR, FAR + 256]);
+    const offset = random.pick(far ? [16, 256, FAR, FAR + 256] : [0, 16, 256, FAR, FAR + 256]);
     const unit = random.chance(0.2) ? 1 : Math.min(bytes, 16);
     const outside = random.chance(0.15);
     return {
@@ -160,7 +162,7 @@ function placeOf(opcode: Opcode, random: Random): Place {
   if (shared) {
     return {
       form: "shared",
-      offset: 0,
+      offset: far ? 16 * (1 + random.below(3)) : 0,
       reaches: true,
       areas: 1,
       emit: (code) => code.vop("v_and_b32", v(ADDRESS), int(8), v(14)),
@@ -168,6 +170,11 @@ function placeOf(opcode: Opcode, random: Random): Place {
   }
   const inside = random.below(Math.floor(SLOT / Math.max(bytes, 4))) * Math.max(bytes, 4);
   const place = inside + bytes > SLOT ? 0 : inside;
+  if (far && !words.has("wave")) {
+    // The second half of the thread's bytes, or those in the far area.
+    const half = bytes <= SLOT / 2;
+    return { form: "own", offset: half ? SLOT / 2 : FAR, reaches: false, areas: half ? 1 : 2, emit: own };
+  }
   const split = random.below(place + 1) & ~3;
   return { form: "own", offset: place - split, reaches: words.has("wave"), areas: 1, emit: (code) => own(code, split) };
 }

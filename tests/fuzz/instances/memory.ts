@@ -9,6 +9,7 @@ import type { Code } from "../code.ts";
 import { exact, float32, float64 } from "../compare.ts";
 import { flat, int, smem, v } from "../encode.ts";
 import {
+  asksFor,
   type BatchSettings,
   type Check,
   type Compare,
@@ -93,10 +94,10 @@ function vectorMemory(opcode: Opcode, settings: BatchSettings, random: Random): 
   const isLoad = (opcode.traits & Trait.Load) !== 0, isAtomic = (opcode.traits & Trait.Atomic) !== 0;
   const bytes = elementBytes(opcode);
   const dwords = opcode.dst[0]?.dwords ?? 0;
-  const glc = isAtomic ? random.chance(0.6) : random.chance(0.2);
+  const glc = isAtomic ? random.chance(/cmpswap/.test(opcode.name) ? 0.9 : 0.6) : random.chance(0.2);
   const shared = isAtomic && !glc && commutes(opcode.name) && random.chance(0.4);
   const hasBase = opcode.segment === 2 && random.chance(0.6);
-  const far = settings.spotlight === "offset";
+  const far = asksFor(settings, "offset");
   const immediate = opcode.segment === 2 && (far || random.chance(0.6)) ? random.below(0x1000) - 0x800 : 0;
   // Loads may be unaligned, of two bytes and more.
   const unaligned = isLoad && random.chance(0.3);
@@ -106,7 +107,7 @@ function vectorMemory(opcode: Opcode, settings: BatchSettings, random: Random): 
   const data = isLoad ? -1 : dataRegister(opcode, random, Math.max(1, dataDwords(opcode)));
   const source = v(random.pick([14, 15, 16, 17, 28, 30])), place = random.below(Math.floor(SLOT / bytes)) * bytes;
   prepare.destinations();
-  if (settings.spotlight === "exec" || random.chance(0.25)) prepare.exec();
+  if (asksFor(settings, "exec") || random.chance(0.25)) prepare.exec();
   const before = (code: Code, region: number) => {
     // v50: offset of the lane; s[10:11]: base, less the immediate.
     if (isLoad) {
@@ -172,8 +173,9 @@ function scalarMemory(opcode: Opcode, settings: BatchSettings, random: Random): 
   const register = DESTINATION.scalar + random.below(places) * alignment;
   const bytes = isAtomic ? elementBytes(opcode) : 4;
   const immediate = isBuffer ? random.below(64) * bytes : (random.below(128) - 64) * bytes;
-  const soffset = settings.spotlight === "offset" || random.chance(0.4) ? 6 : undefined;
-  const offsetSource = random.pick([22, 23, 24]), records = random.pick([0x10000, 0x200, 0x40, 0]);
+  const soffset = asksFor(settings, "offset") || random.chance(0.4) ? 6 : undefined;
+  const offsetSource = random.pick([22, 23, 24]),
+    records = random.pick([0x10000, 0x10000, 0x10000, 0x200, 0x200, 0x40, 0]);
   prepare.scalars(DESTINATION.scalar, DESTINATION.count);
   const before = (code: Code, region: number) => {
     prepare.emit(code);

@@ -8,7 +8,7 @@ import type { Random } from "../../support/random.ts";
 import type { Code } from "../code.ts";
 import { exact } from "../compare.ts";
 import { buffer, flat, int, v } from "../encode.ts";
-import { type BatchSettings, DESTINATION, type Instance } from "../frame.ts";
+import { asksFor, type BatchSettings, DESTINATION, type Instance } from "../frame.ts";
 import { ADDRESS, BASE, baseOfRegion, CONSTANT_BYTES, elementBytes, vectorsCheck } from "./memory.ts";
 import { Preparation } from "./operands.ts";
 
@@ -66,13 +66,14 @@ interface Frame {
   prepare: Preparation;
 }
 
-function frameOf(opcode: Opcode, { waveSize, spotlight }: BatchSettings, random: Random): Frame {
+function frameOf(opcode: Opcode, settings: BatchSettings, random: Random): Frame {
+  const { waveSize } = settings;
   const bytes = elementBytes(opcode), dwords = Math.max(1, bytes / 4);
   const place = random.below(Math.floor((SLOT - bytes) / Math.min(4, bytes)) + 1) * Math.min(4, bytes);
   const immediate = random.pick([0, place, 8, 2044]);
   const prepare = new Preparation(random, waveSize);
   prepare.destinations();
-  if (spotlight === "exec" || random.chance(0.25)) prepare.exec();
+  if (asksFor(settings, "exec") || random.chance(0.25)) prepare.exec();
   return {
     isLoad: (opcode.traits & Trait.Load) !== 0,
     dst: DESTINATION.vector + random.below(DESTINATION.count - dwords + 1),

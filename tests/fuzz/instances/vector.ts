@@ -6,6 +6,7 @@ import type { Random } from "../../support/random.ts";
 import { exact, isNan16, isNan32, partOf } from "../compare.ts";
 import { dpp16, dpp8, sdwa, v, vop, vop3, vop3p } from "../encode.ts";
 import {
+  asksFor,
   type BatchSettings,
   type Check,
   DESTINATION,
@@ -42,7 +43,7 @@ export function vectorSpotlights(opcode: Opcode, form: VectorForm): Spotlight[] 
   const floatResult = isResult && type.kind === "f" && type.count === 1;
   const list: Spotlight[] = [];
   if (form === vectorForms(opcode)[0] && !opcode.scalarDst) list.push("exec");
-  if (form === "dpp16") list.push("rows");
+  if (form === "dpp16") list.push("rows", "edges");
   const is64 = form === "e64";
   if (form === "e32" || form === "dpp8") return list;
   if (modifiableSources(opcode) !== 0) list.push("signs");
@@ -95,8 +96,10 @@ export function vectorInstance(opcode: Opcode, form: VectorForm, settings: Batch
   if (indirect) prepare.m0(opcode.name.includes("_2_") ? 0x0007_0007 : 7);
   const reads = (opcode.traits & Trait.ReadsExec) !== 0 || opcode.name.startsWith("v_cmpx");
   // EXEC is the same in all forms: it is the matter of one.
-  const looks = settings.spotlight === "exec" || form === vectorForms(opcode)[0];
-  if (random.chance(looks ? 0.8 : reads ? 0.6 : 0.25)) prepare.exec();
+  const looks = asksFor(settings, "exec") || form === vectorForms(opcode)[0];
+  // What lanes that are switched off give to others is the matter of FI.
+  const gives = form === "dpp8" || form === "dpp16";
+  if (random.chance(looks ? 0.8 : reads || gives ? 0.6 : 0.25)) prepare.exec();
   const words = encode(draft);
   return {
     name: opcode.name,
@@ -180,7 +183,7 @@ function encode32(d: Draft): Encoded {
 /** A modifier's bits: some of `mask` where the batch asks for the modifier; else by chance. */
 function modifier({ random, settings }: Draft, what: Spotlight, chance: number, mask: number): number {
   if (mask === 0) return 0;
-  if (settings.spotlight === what) {
+  if (asksFor(settings, what)) {
     for (let tries = 0; tries < 16; tries++) {
       const bits = random.u32() & mask;
       if (bits !== 0) return bits;
@@ -284,19 +287,19 @@ function encodeDpp(d: Draft): Encoded {
   const b = opcode.src.length > 1 && opcode.src[1].kind !== "mask" ? pick.vector(opcode.src[1]) : -1;
   const fetchInactive = random.chance(0.2);
   if (form === "dpp8") return { words: [dpp8(opcode, d.dst, a, b, random.below(1 << 24), fetchInactive)], omod: 0 };
-  const control = random.pick([
-    random.below(256),
-    0x101 + random.below(15),
-    0x111 + random.below(15),
-    0x121 + random.below(15),
-    0x140,
-    0x141,
-    0x150 + random.below(32),
-  ]);
+  const rows = asksFor(settings, "rows"), edges = asksFor(settings, "edges");
+  // Lanes beyond the edge of a row read nothing: BOUND_CTRL tells what they do.
+  const shifts = [0x101 + random.below(15), 0x111 + random.below(15)];
+  const control = random.pick(
+    edges ? shifts : [random.below(256), ...shifts, 0x121 + random.below(15), 0x140, 0x141, 0x150 + random.below(32)],
+  );
+  // Some of the first two rows are there: waves of 32 lanes have no more.
+  const some = () =>
+    rows ? random.below(4) << 2 | 1 + random.below(3) : edges || random.chance(0.6) ? 15 : random.below(16);
   const words = dpp16(opcode, d.dst, a, b, {
     control,
-    rowMask: settings.spotlight !== "rows" && random.chance(0.6) ? 15 : random.below(16),
-    bankMask: settings.spotlight !== "rows" && random.chance(0.6) ? 15 : random.below(16),
+    rowMask: some(),
+    bankMask: some(),
     boundCtrl: random.chance(0.5),
     fetchInactive,
     neg: modifier(d, "signs", 0.3, 3 & d.modifiable),

@@ -4,6 +4,7 @@ import { Code } from "../../../src/recompiler/spirv/codes.ts";
 import { HANDLERS } from "../../../src/recompiler/spirv/emit.ts";
 import type { Emitter, Handler } from "../../../src/recompiler/spirv/emitter.ts";
 import { T } from "../../../src/recompiler/spirv/module.ts";
+import { equivalentEmit } from "./equivalents.ts";
 import type { Mutant, Scope } from "./mutant.ts";
 
 /** The table as what it is at run time. */
@@ -38,6 +39,7 @@ function mutant(op: number, kind: string, note: string, wrap: (handler: Handler,
     entry: OPS[op].name,
     kind,
     note,
+    equivalent: equivalentEmit(OPS[op].name, kind),
     install(scope) {
       const handler = TABLE[op];
       const wrong = wrap(handler, scope);

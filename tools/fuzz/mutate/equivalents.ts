@@ -1,4 +1,5 @@
 /** Corruptions that change nothing, which are no mutants, and the reasons why mutants survive. */
+import { NO_EFFECT } from "../../../src/rdna/no_effect.ts";
 import { type Opcode, Trait } from "../../../src/rdna/table.ts";
 
 /** Opcodes whose first two sources may be exchanged (AMD RDNA2 ISA, section 12: the operation is written with +, *, &, |, ^, min or max of both). */
@@ -22,27 +23,57 @@ export function swapsSources(opcode: Opcode): boolean {
     !/^v_(add3|or3|xor3|min3|max3|med3)/.test(opcode.name);
 }
 
+/** Opcodes that mean the same where rounding and memory are as here: the second of each pair is a name for the first. */
+const SYNONYMS: readonly (readonly [RegExp, string])[] = [
+  // No lane is unordered with integers, and comparisons signal nothing.
+  [/^(v_cmpx?)_tru_/, "$1_t_"],
+];
+
+/** What an opcode does, in a word: those with the same word cannot be told apart by results. */
+export function meaning({ name }: Opcode): string {
+  if (NO_EFFECT.includes(name)) return "nothing";
+  return SYNONYMS.reduce((text, [pattern, same]) => text.replace(pattern, same), name);
+}
+
+/** A rule by which corruptions of lift entries change nothing that a program can see. */
+interface Rule {
+  kind: string;
+  pattern: RegExp;
+  why: string;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    kind: "exec",
+    pattern: /^v_cmpx?_f_/,
+    why: "the comparison is false in all lanes, and so is what inactive lanes write",
+  },
+  { kind: "signs", pattern: /^v_cmpx?_(f|t|tru)_/, why: "the comparison does not look at its operands" },
+  { kind: "signs", pattern: /^v_cmpx?_[ou]_/, why: "whether a number is a NaN does not depend on its sign" },
+];
+
+/** Why a corruption of an entry of the lift table is none; undefined where it is one. */
+export function equivalentLift({ name }: Opcode, kind: string): string | undefined {
+  return RULES.find((rule) => rule.kind === kind && rule.pattern.test(name))?.why;
+}
+
 /** Why mutants survive, by their names; the first pattern that fits. */
 export const REASONS: readonly { pattern: RegExp; reason: string }[] = [
-  {
-    pattern: /^emit\/LdsLoad\/active$/,
-    reason: "what an inactive lane loads is thrown away, and LDS has an end of its own",
-  },
   { pattern: /^emit\/FAddOdd\/result$/, reason: "the last bit of a sum rounded to odd counts in ties only" },
   { pattern: /^lift\/v_mov(rel|re).*\/(clamp|sdwa|dpp.*)$/, reason: "the form is refused" },
   {
     pattern: /^lift\/v_dot8.*\/(clamp|operands12|result|exec)$/,
     reason: "the suite's instances have op_sel, which is refused",
   },
-  {
-    pattern: /^lift\/.*\/exec$/,
-    reason: "the suite draws it once or twice, with all lanes active or all results equal",
-  },
-  {
-    pattern: /^lift\/.*\/(result|neighbour|operands..)$/,
-    reason: "the suite draws it once or twice, where this changes nothing (few lanes active, equal operands)",
-  },
 ];
+
+/** Why a corruption of an emitter is none; undefined where it is one. */
+export function equivalentEmit(entry: string, kind: string): string | undefined {
+  if (entry === "LdsLoad" && kind === "active") {
+    return "what an inactive lane loads is thrown away, and LDS has an end of its own";
+  }
+  return undefined;
+}
 
 /** Why a mutant survives; undefined when nobody has looked. */
 export function whySurvives(name: string): string | undefined {

@@ -7,7 +7,7 @@ import { type Handler, HANDLERS } from "../../../src/recompiler/lift/dispatch.ts
 import { REFUSED_NAMES } from "../../../src/recompiler/lift/unsupported.ts";
 import { clampRefused, knownRefusals } from "../../../tests/fuzz/refusals.ts";
 import { isApproximate } from "../../../tests/fuzz/instances/accuracy.ts";
-import { commutes, swapsSources } from "./equivalents.ts";
+import { commutes, equivalentLift, meaning, swapsSources } from "./equivalents.ts";
 import type { Mutant, Scope } from "./mutant.ts";
 
 /** The table as what it is at run time: an array that anybody may write. */
@@ -37,6 +37,7 @@ function mutant(opcode: Opcode, kind: string, note: string, wrap: (handler: Hand
     entry: opcode.name,
     kind,
     note,
+    equivalent: equivalentLift(opcode, kind),
     install(scope) {
       const handler = TABLE[opcode.id]!;
       const wrong = wrap(handler, scope);
@@ -295,19 +296,21 @@ function dropFlag(i: Instruction, flag: number): boolean {
   return any;
 }
 
-/** The handler of the next opcode that looks the same. */
+/** The handler of the next opcode that looks the same and has another meaning. */
 function neighbourMutants(opcode: Opcode): Mutant[] {
   const same = OPCODES.filter((other) =>
     other.encoding === opcode.encoding && shape(other) === shape(opcode) && TABLE[other.id] !== undefined &&
     !REFUSED_NAMES.has(other.name)
   );
-  const next = same[(same.indexOf(opcode) + 1) % same.length];
-  if (next === opcode) return [];
+  const at = same.indexOf(opcode);
+  const next = [...same.slice(at + 1), ...same.slice(0, at)].find((other) => meaning(other) !== meaning(opcode));
+  if (next === undefined) return [];
   return [mutant(opcode, "neighbour", `acts as ${next.name}`, (_, scope) => {
     const other = TABLE[next.id]!;
     return (l, i) => {
       scope.acted();
-      other(l, i);
+      // Handlers of several opcodes look at the number, too.
+      other(l, Object.assign(new Instruction(), i, { op: next.id }));
     };
   })];
 }

@@ -22,7 +22,8 @@ const options = Object.fromEntries(Deno.args.map((argument) => {
 }));
 const least = Number(options.least ?? 95);
 const started = Date.now();
-const mutants = chosen();
+const drawn = chosen();
+const mutants = drawn.filter(({ equivalent }) => equivalent === undefined);
 const byName = new Map(mutants.map((mutant) => [mutantName(mutant), mutant]));
 const verdicts = new Map<string, Verdict>();
 const open = () => [...byName.keys()].filter((name) => !verdicts.has(name));
@@ -127,6 +128,11 @@ function report(): boolean {
   });
   for (const { name, note, outcome, reason } of survivors) {
     console.log(`  ${outcome}: ${name} (${note})${reason === undefined ? "" : `: ${reason}`}`);
+  }
+  const equivalent = drawn.filter((mutant) => mutant.equivalent !== undefined);
+  for (const rule of new Set(equivalent.map((mutant) => mutant.equivalent))) {
+    const names = equivalent.filter((mutant) => mutant.equivalent === rule).map(mutantName);
+    console.log(`  no mutants, because ${rule}: ${names.join(", ")}`);
   }
   console.log(`${Math.round((Date.now() - started) / 1000)} s`);
   if (options.out !== undefined) {

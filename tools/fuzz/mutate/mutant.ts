@@ -12,6 +12,8 @@ export interface Mutant {
   readonly kind: string;
   /** What exactly, for people. */
   readonly note: string;
+  /** Why the corruption changes nothing that anybody can see, if a rule says so: such mutants are counted apart. */
+  readonly equivalent?: string;
   /** Corrupts the entry; returns what mends it. */
   install(scope: Scope): () => void;
 }
