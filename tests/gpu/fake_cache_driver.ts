@@ -6,6 +6,8 @@ export class FakeCacheDriver implements CacheDriver {
   readonly caches = new Map<bigint, Set<string>>();
   /** Throws for data, as a driver may. */
   refuses = false;
+  /** Snapshots that were taken. */
+  snapshots = 0;
   #next = 1n;
 
   create(data: Uint8Array | undefined): bigint {
@@ -16,6 +18,7 @@ export class FakeCacheDriver implements CacheDriver {
   }
 
   data(cache: bigint): Uint8Array {
+    this.snapshots++;
     const words = new TextEncoder().encode([...this.caches.get(cache)!].sort().join(" "));
     const data = new Uint8Array(CACHE_HEADER_BYTES + words.length);
     data.set(words, CACHE_HEADER_BYTES);

@@ -23,6 +23,9 @@ async function inFolder(body: (folder: string) => void | Promise<void>) {
 
 const file = (folder: string, name = "card") => new PipelineCacheFile(folder, fakeIdentity(name));
 
+/** Snapshots of the cache that the last run took. */
+let lastSnapshots = 0;
+
 /** One run: what it finds, and its notes; it adds `words`. */
 function run(
   folder: string,
@@ -40,6 +43,7 @@ function run(
   }
   cache.close();
   assertEquals(driver.caches.size, 0, "caches of the driver are left");
+  lastSnapshots = driver.snapshots;
   return { found, notes: cache.notes };
 }
 
@@ -58,11 +62,13 @@ Deno.test("a run begins with what earlier ones left, each device and driver in i
     ]);
   }));
 
-Deno.test("hits write nothing", () =>
+Deno.test("hits write nothing, and are no reason to look at the cache", () =>
   inFolder((folder) => {
     run(folder, ["a"]);
     const before = Deno.statSync(file(folder).path).ino;
+    assertEquals(lastSnapshots, 1);
     run(folder, ["a"]);
+    assertEquals(lastSnapshots, 0);
     assertEquals(Deno.statSync(file(folder).path).ino, before); // a file that is written is another one
     run(folder, ["b"]);
     assert(Deno.statSync(file(folder).path).ino !== before);
