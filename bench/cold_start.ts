@@ -1,6 +1,6 @@
 /**
- * What earlier runs are worth: the first run of a program, and the next one with the journal of its pipelines and the driver's caches, with
- * one of them, each run a process of its own.
+ * What earlier runs are worth: the first run of a program, and the next one with the journal of its pipelines and the caches (recompiled
+ * shaders, the driver's pipelines), with one of them, each run a process of its own.
  *
  *     deno run -A bench/cold_start.ts [--quick] [--json]
  *
@@ -44,7 +44,7 @@ interface Row {
 /** The table. */
 export const TABLE: BenchTable = {
   name: "cold_start",
-  summary: "the first run of a program, and the next with journal and driver caches, or one of them",
+  summary: "the first run of a program, and the next with journal and caches, or one of them",
   run,
 };
 
@@ -102,6 +102,8 @@ async function runProcess(file: string, folder: string, { journal, caches }: typ
       __GL_SHADER_DISK_CACHE_PATH: driverCaches,
       APS5_NO_PIPELINE_JOURNAL: journal ? "0" : "1",
       ANYAGC_NO_PIPELINE_CACHE: caches ? "0" : "1",
+      ANYPS5_NO_SHADER_CACHE: caches ? "0" : "1",
+      ANYPS5_SHADER_CACHE_DIR: "", // below ANYAGC_CACHE_DIR
     },
   }).output();
   const text = new TextDecoder().decode(stdout);
