@@ -11,12 +11,18 @@ export interface ReplayContext {
   out: Output;
   /** The device of the command line, opened when it is first asked for, one for all inputs. */
   device(): Promise<WrappableDevice>;
+  /** `--compare`: with what to compare a request; kinds that bring their own results refuse it. */
+  compare?: string;
+  /** `--artifacts`: folder for what the recompiler makes of requests. */
+  artifacts?: string;
 }
 
 /** What came of one input. */
 export interface ReplayOutcome {
   /** Whether the results are the recorded ones. */
   equal: boolean;
+  /** What is said instead of equal or differs, where nothing was compared. */
+  verdict?: string;
   /** In a few words, what was compared or what differs. */
   summary: string;
   /** More lines for people. */

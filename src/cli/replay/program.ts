@@ -9,7 +9,17 @@ import type { ReplayContext, ReplayKind, ReplayOutcome } from "./kind.ts";
 /** Guest programs and captures of every format: compared with recorded results, or with the bytes that the program expects. */
 export const PROGRAM_KIND: ReplayKind = { name: "program", accepts: () => true, replay };
 
-async function replay(file: string, { out, device: open }: ReplayContext): Promise<ReplayOutcome> {
+async function replay(
+  file: string,
+  { out, device: open, compare, artifacts }: ReplayContext,
+): Promise<ReplayOutcome> {
+  if (compare !== undefined || artifacts !== undefined) {
+    throw new UsageError(
+      "replay.not-a-request",
+      `--compare and --artifacts are for recompile requests (APS5_DUMP_SHADERS); ${file} is none`,
+      { file },
+    );
+  }
   const { loadRunnable } = await import("../../guest/load_program.ts");
   const program = loadRunnable(file), { recorded } = program;
   if (recorded === undefined && program.expectations.length + program.untouched.length === 0) {
