@@ -92,7 +92,12 @@ export class PipelineStore {
 
   /** What went wrong with the files, for people. */
   get notes(): string[] {
-    return [...this.journal?.notes ?? [], ...this.cache?.notes ?? []];
+    const failures = this.journal?.failures ?? 0;
+    return [
+      ...this.journal?.notes ?? [],
+      ...failures === 0 ? [] : [`the journal ${this.journal!.path}: ${failures} records could not be written`],
+      ...this.cache?.notes ?? [],
+    ];
   }
 
   /**

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { VulkanDevice } from "../../../src/driver/vulkan/vulkan_device.ts";
 import { probeDevice } from "../../../src/gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../../src/gpu/recompiler_device.ts";
@@ -120,6 +120,15 @@ deviceTest(
       second.close();
     }),
 );
+
+deviceTest("a record that cannot be written is said, and the run is as without", (device) =>
+  inFolder((folder) => {
+    const store = openStore(device, folder, { recordLimitBytes: 16 });
+    run(device, manyPipelines(1, 2), store);
+    assertEquals([store.built, store.notes.length], [2, 1]);
+    assertStringIncludes(store.notes[0], "2 records could not be written");
+    store.close();
+  }));
 
 deviceTest("a device prepares a program as the switches want it", async (gpu) => {
   const names = ["APS5_NO_PIPELINE_JOURNAL", "ANYAGC_NO_PIPELINE_CACHE", "ANYAGC_CACHE_DIR"];

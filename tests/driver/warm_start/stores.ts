@@ -9,7 +9,7 @@ import { recompilerDevice } from "../../../src/gpu/recompiler_device.ts";
 import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../../src/guest/memory/mmap_allocator.ts";
 import type { Program } from "../../../src/guest/program.ts";
-import { Journal } from "../../../src/storage/journal.ts";
+import { Journal, type JournalOptions } from "../../../src/storage/journal.ts";
 
 const IDENTITY = new Uint8Array(4);
 
@@ -24,9 +24,9 @@ export async function inFolder(body: (folder: string) => void | Promise<void>) {
 }
 
 /** A store with the journal of a folder, and no cache. */
-export function openStore(device: GpuDevice, folder: string) {
+export function openStore(device: GpuDevice, folder: string, options?: JournalOptions) {
   const { float, endsLoops } = probeDevice(device);
-  const journal = new Journal(folder, "test", IDENTITY);
+  const journal = new Journal(folder, "test", IDENTITY, options);
   return new PipelineStore(device, recompilerDevice(device.capabilities, float, endsLoops), { journal });
 }
 
