@@ -292,6 +292,10 @@ function operandData({ groups, denormals }: BatchSettings, random: Random): Uint
   // Comparisons are between equals now and then: a number is the one before it, perhaps with the other sign.
   const putF32 = () => put(random.chance(0.15) ? (data[at - 1] ^ random.below(2) << 31) >>> 0 : float(random));
   const putInt = () => put(random.chance(0.15) ? data[at - 1] : randomInt(random));
+  const putHalves = () => {
+    const signs = random.pick([0, 0x8000, 0x80000000, 0x80008000]);
+    put(random.chance(0.2) ? (data[at - 1] ^ signs) >>> 0 : randomHalves(random));
+  };
   const putPair = (make: (random: Random) => [number, number], sign: number) => {
     if (random.chance(0.85)) put(...make(random));
     else put(data[at - 2], (data[at - 1] ^ random.below(2) * sign) >>> 0);
@@ -304,7 +308,7 @@ function operandData({ groups, denormals }: BatchSettings, random: Random): Uint
     for (let k = 1; k < 4; k++) putInt();
     put(random.below(72), random.chance(0.5) ? random.below(33) : random.u32());
     put(randomHalves(random));
-    for (let k = 1; k < 4; k++) put(random.chance(0.1) ? data[at - 1] : randomHalves(random));
+    for (let k = 1; k < 4; k++) putHalves();
     put(...randomF64(random));
     putPair(randomF64, SIGN);
     put(...randomInt64(random));
@@ -316,7 +320,8 @@ function operandData({ groups, denormals }: BatchSettings, random: Random): Uint
     put(randomInt(random));
     for (let k = 1; k < 5; k++) putInt();
     put(random.below(72));
-    for (let k = 0; k < 4; k++) put(randomHalves(random));
+    put(randomHalves(random));
+    for (let k = 1; k < 4; k++) putHalves();
     put(...randomF64(random));
     for (let k = 1; k < 4; k++) putPair(randomF64, SIGN);
     put(...randomInt64(random));

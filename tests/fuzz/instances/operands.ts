@@ -175,8 +175,7 @@ export class Preparation {
   /** Some lanes only. */
   exec(): void {
     const { random, waveSize } = this;
-    const kind = random.below(8);
-    if (kind === 0) {
+    if (random.below(16) === 0) {
       const bits = random.pick([0, 1, 2, 3].map((n) => int(n)));
       return this.add((code) => moveMask(code, Operand.Exec, bits, waveSize));
     }

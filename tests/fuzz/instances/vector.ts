@@ -49,7 +49,9 @@ export function vectorSpotlights(opcode: Opcode, form: VectorForm): Spotlight[] 
   if (modifiableSources(opcode) !== 0) list.push("signs");
   if (isResult && (is64 || form === "sdwa") && !REFUSED_CLAMP.has(opcode.name)) list.push("clamp");
   if (floatResult && opcode.encoding !== Encoding.Vop3p && (is64 || form === "sdwa")) list.push("omod");
-  if (is64 && (opcode.words.has("opsel") || opcode.encoding === Encoding.Vop3p)) list.push("opsel");
+  if (is64 && (opcode.words.has("opsel") || opcode.encoding === Encoding.Vop3p) && !refusesOpSel(opcode)) {
+    list.push("opsel");
+  }
   return list;
 }
 
@@ -95,11 +97,11 @@ export function vectorInstance(opcode: Opcode, form: VectorForm, settings: Batch
   prepare.scc();
   if (indirect) prepare.m0(opcode.name.includes("_2_") ? 0x0007_0007 : 7);
   const reads = (opcode.traits & Trait.ReadsExec) !== 0 || opcode.name.startsWith("v_cmpx");
-  // EXEC is the same in all forms: it is the matter of one.
-  const looks = asksFor(settings, "exec") || form === vectorForms(opcode)[0];
+  // EXEC is the same in all forms: it is the matter of one, and not where all looks at a modifier.
+  const looks = asksFor(settings, "exec") || (form === vectorForms(opcode)[0] && !asksForValues(settings));
   // What lanes that are switched off give to others is the matter of FI.
   const gives = form === "dpp8" || form === "dpp16";
-  if (random.chance(looks ? 0.8 : reads || gives ? 0.6 : 0.25)) prepare.exec();
+  if (random.chance(looks ? 0.9 : reads || gives ? 0.6 : 0.35)) prepare.exec();
   const words = encode(draft);
   return {
     name: opcode.name,
@@ -109,6 +111,11 @@ export function vectorInstance(opcode: Opcode, form: VectorForm, settings: Batch
     checks: checks(draft, type, words),
     lanes: form === "dpp16" || form === "dpp8" || (opcode.traits & Trait.Lanes) !== 0,
   };
+}
+
+/** Whether a batch looks at a modifier that shows in ordinary values of sources. */
+function asksForValues(settings: BatchSettings): boolean {
+  return (["signs", "clamp", "omod", "opsel"] as const).some((what) => asksFor(settings, what));
 }
 
 /** The instruction, and a twin that writes the whole result elsewhere where a part of it may be a part of a NaN. */
@@ -160,6 +167,8 @@ function source(d: Draft, n: number, vectorOnly = false): number {
   if (opcode.srcClass[n] >= SourceClass.Scalar) {
     return opcode.words.has("lanes") ? laneOperand(d, n) : pick.scalar(type, false);
   }
+  // Constants are the same in all threads, and many of them do not show a modifier.
+  if (asksForValues(d.settings) && random.chance(0.6)) return pick.vector(type);
   return pick.source(type);
 }
 
@@ -224,17 +233,22 @@ function encode64(d: Draft): Encoded {
   return { words: [words], half: opSel >> 3, omod };
 }
 
+/** Eighths of a register are no halves: op_sel of them is refused, so it is drawn rarely. */
+function refusesOpSel({ name }: Opcode): boolean {
+  return name.startsWith("v_dot8");
+}
+
 function encodePacked(d: Draft): Encoded {
   const { opcode, pick, random } = d;
   const src = opcode.src.map((_, n) => source(d, n));
   const all = (1 << src.length) - 1;
   const mix = opcode.words.has("mix");
-  const float = opcode.src[0].kind === "f";
+  const float = opcode.src[0].kind === "f", refused = refusesOpSel(opcode);
   const words = vop3p(opcode, {
     dst: d.dst,
     src,
-    opSel: modifier(d, "opsel", 0.5, all),
-    opSelHi: random.chance(0.5) ? random.below(8) & all | ~all & 7 : mix ? 0 : 7,
+    opSel: modifier(d, "opsel", refused ? 0.1 : 0.5, all),
+    opSelHi: random.chance(refused ? 0.1 : 0.5) ? random.below(8) & all | ~all & 7 : mix ? 0 : 7,
     negLo: modifier(d, "signs", 0.4, float ? all : 0),
     negHi: modifier(d, "signs", 0.4, float ? all : 0),
     clamp: modifier(d, "clamp", 0.4, 1) !== 0,
