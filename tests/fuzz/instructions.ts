@@ -181,7 +181,7 @@ export const SUITE: readonly SuitePart[] = [
 ];
 
 /** Workgroups of the suite's batches: more of them are more operands, which cost little; compiling is what costs. */
-const GROUPS_OF: Readonly<Record<GroupName, number>> = { alu: 16, lanes: 8, memory: 4, lds: 4 };
+const GROUPS_OF: Readonly<Record<GroupName, number>> = { alu: 12, lanes: 8, memory: 4, lds: 4 };
 
 /** The batches of a part of the test suite. */
 export function suiteBatches({ group, round, fixed, without, only }: SuitePart): PlannedBatch[] {

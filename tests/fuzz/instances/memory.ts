@@ -166,7 +166,7 @@ function scalarMemory(opcode: Opcode, settings: BatchSettings, random: Random): 
   const isLoad = (opcode.traits & Trait.Load) !== 0, isAtomic = (opcode.traits & Trait.Atomic) !== 0;
   const isBuffer = opcode.words.has("buffer");
   const dwords = opcode.dst[0]?.dwords ?? opcode.src[1]?.dwords ?? 1;
-  const glc = isAtomic && random.chance(0.6);
+  const glc = isAtomic && random.chance(0.8);
   const wide = Math.max(dwords, isAtomic ? opcode.src[1].dwords : 0);
   const alignment = wide > 2 ? 4 : wide;
   const places = Math.floor((DESTINATION.count - wide) / alignment) + 1;

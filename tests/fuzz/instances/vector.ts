@@ -101,7 +101,7 @@ export function vectorInstance(opcode: Opcode, form: VectorForm, settings: Batch
   const looks = asksFor(settings, "exec") || (form === vectorForms(opcode)[0] && !asksForValues(settings));
   // What lanes that are switched off give to others is the matter of FI.
   const gives = form === "dpp8" || form === "dpp16";
-  if (random.chance(looks ? 0.9 : reads || gives ? 0.6 : 0.35)) prepare.exec();
+  if (random.chance(looks ? 0.96 : reads || gives ? 0.6 : 0.35)) prepare.exec();
   const words = encode(draft);
   return {
     name: opcode.name,
@@ -168,7 +168,7 @@ function source(d: Draft, n: number, vectorOnly = false): number {
     return opcode.words.has("lanes") ? laneOperand(d, n) : pick.scalar(type, false);
   }
   // Constants are the same in all threads, and many of them do not show a modifier.
-  if (asksForValues(d.settings) && random.chance(0.6)) return pick.vector(type);
+  if (asksForValues(d.settings) && random.chance(0.75)) return pick.vector(type);
   return pick.source(type);
 }
 
@@ -207,9 +207,17 @@ function clampChance({ name }: Opcode, isFloat: boolean): number {
   return REFUSED_CLAMP.has(name) ? 0.03 : isFloat ? 0.4 : 0.2;
 }
 
+/**
+ * Whether a comparison is of a register with itself: between others, equality is too rare to show that a modifier or a select is missing.
+ */
+function comparesWithItself({ opcode, random }: Draft): boolean {
+  return (opcode.traits & Trait.Compare) !== 0 && opcode.src[1]?.kind === "f" && random.chance(0.4);
+}
+
 function encode64(d: Draft): Encoded {
   const { opcode, pick } = d;
   const src = opcode.src.map((_, n) => source(d, n));
+  if (asksFor(d.settings, "signs") && comparesWithItself(d)) src[1] = src[0] = pick.vector(opcode.src[0]);
   const type = opcode.dst[0];
   const floatResult = type?.kind === "f" && type.count === 1;
   const opSelBits = !opcode.words.has("opsel") ? 0 : opcode.words.has("lanes") ? 3 : 8 | (1 << src.length) - 1;
@@ -261,10 +269,14 @@ function encodeSdwa(d: Draft): Encoded {
   const { opcode, pick, random } = d;
   if (opcode.src.some((type) => type.kind === "mask")) pick.reserve(Operand.Vcc);
   const operand = (n: number) => {
-    const code = random.chance(0.75) ? pick.vector(opcode.src[n]) : pick.source(opcode.src[n], false);
+    const code = random.chance(asksForValues(d.settings) ? 0.9 : 0.75)
+      ? pick.vector(opcode.src[n])
+      : pick.source(opcode.src[n], false);
     return code === Operand.Literal ? pick.vector(opcode.src[n]) : code;
   };
-  const a = operand(0), b = opcode.src.length > 1 && opcode.src[1].kind !== "mask" ? operand(1) : -1;
+  const two = opcode.src.length > 1 && opcode.src[1].kind !== "mask";
+  const itself = comparesWithItself(d) ? pick.vector(opcode.src[0]) : -1;
+  const a = itself >= 0 ? itself : operand(0), b = itself >= 0 ? itself : two ? operand(1) : -1;
   const type = opcode.dst[0];
   const isFloat = (n: number) => d.modifiable >> n & 1;
   const select = [0, 1].map((n) =>

@@ -26,8 +26,8 @@ export interface Verdict {
   programs: number;
 }
 
-/** Program seeds that stand for the program fuzzer's part of the suite, for what straight code lacks. */
-const PROGRAM_SEEDS = 24;
+/** Program seeds of the suite (tests/fuzz/programs_test.ts), which judge what straight code lacks. */
+const PROGRAM_SEEDS = 64;
 /** Instances of other rounds that decide whether a mutant can act at all. */
 const DRAWS = 48;
 /** Mutants of the lift table that are open at the same time. */
