@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { RequestDump } from "../../../src/driver/request_dump.ts";
 import { runProgram } from "../../../src/driver/run_program.ts";
 import { ShaderCache } from "../../../src/driver/shader_cache/shader_cache.ts";
 import { VulkanDevice } from "../../../src/driver/vulkan/vulkan_device.ts";
@@ -8,8 +9,8 @@ import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../../src/guest/memory/mmap_allocator.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
 import { decodeRequest } from "../../../src/recompiler/request_file.ts";
-import { computeState, descriptor, GuestProgram } from "../../support/guest_program.ts";
-import { SQUARE } from "../../support/machine_code.ts";
+import { computeState, descriptor, GuestProgram, words64 } from "../../support/guest_program.ts";
+import { IMAGE_LOAD, SQUARE } from "../../support/machine_code.ts";
 import { dispatchDirect } from "../../support/packets.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { entries, inFolder } from "./support.ts";
@@ -43,6 +44,19 @@ function run(gpu: GpuDevice, folder: string, { program, to }: ReturnType<typeof 
     executor.close();
     memory.clear();
   }
+}
+
+/** Loads the 8 x 8 texels of an image, which begins `skipped` bytes after its window. */
+function image(skipped: number) {
+  const guest = new GuestProgram("image"), code = guest.code(IMAGE_LOAD), before = skipped / 4;
+  const window = guest.buffer(Uint32Array.from({ length: before + 512 }, (_, i) => 7 * (i - before)));
+  const to = guest.buffer(new Uint32Array(64)), base = window.address + BigInt(skipped) >> 8n;
+  // A linear 2D image of one component of 32 bits, rows 256 bytes apart (AMD RDNA2 ISA, "Image resource descriptor").
+  const words = [Number(base & 0xffff_ffffn), Number(base >> 32n) | 20 << 20 | 3 << 30, 1 | 7 << 14 | 1 << 31];
+  const table = guest.buffer(Uint32Array.from([...words, 0xfac | 9 << 28, 0, 0, 0, 0]));
+  const userData = [...words64(table.address), ...words64(to.address), 8];
+  guest.submit(0, computeState({ code, userData, threads: [8, 8, 1], threadIds: 2 }), dispatchDirect([1, 1, 1]));
+  return { program: guest.program, to };
 }
 
 /** Runs something with switches set. */
@@ -112,5 +126,34 @@ deviceTest(
         }
         assert(message.includes("APS5_DUMP_SHADERS") && message.includes(`${folder}/file/dump`), message);
       });
+    }),
+);
+
+deviceTest(
+  "a program with images is found wherever they lie, and only its request with descriptors is dumped",
+  (gpu) =>
+    inFolder((folder) => {
+      for (const [skipped, expected] of [[0, [0, 1]], [4096, [1, 0]]] as const) {
+        const { program, to } = image(skipped), memory = new GuestMemory(new MmapAllocator());
+        const shaders = new ShaderCache(`${folder}/cache`), dump = new RequestDump(`${folder}/dump${skipped}`);
+        const executor = new VulkanExecutor(gpu, { target: program.target, shaders, dump });
+        try {
+          const { error } = runProgram(program, executor, memory);
+          if (error !== undefined) throw error;
+          for (let i = 0; i < 64; i++) {
+            assertEquals(memory.readU32(to.address + 4n * BigInt(i)), 7 * (64 * (i >> 3) + (i & 7)));
+          }
+        } finally {
+          executor.close();
+          memory.clear();
+        }
+        shaders.flush();
+        assertEquals([shaders.counts.hits, shaders.counts.written], [...expected]);
+        const files = [...Deno.readDirSync(`${folder}/dump${skipped}`)].map(({ name }) =>
+          `${folder}/dump${skipped}/${name}`
+        );
+        assertEquals(files.length, 1);
+        assertEquals(decodeRequest(Deno.readFileSync(files[0]), files[0]).request.imageDescriptors?.size, 1);
+      }
     }),
 );
