@@ -14,9 +14,7 @@ import { REFUSED_NAMES } from "../../src/recompiler/lift/unsupported.ts";
 const ignore = missingDevice !== undefined && !switchFlag("ANYPS5_REQUIRE_VULKAN");
 
 Deno.test({
-  name: `three of four of a sample of corrupted table entries are caught${
-    ignore ? ` [ignored: ${missingDevice}]` : ""
-  }`,
+  name: `nine of ten of a sample of corrupted table entries are caught${ignore ? ` [ignored: ${missingDevice}]` : ""}`,
   ignore,
   // In a process of its own: a corrupted module may bring the driver down.
   fn: async () => {
@@ -33,7 +31,7 @@ Deno.test({
     const mutants = rows.reduce((sum, row) => sum + row.mutants, 0),
       caught = rows.reduce((sum, row) => sum + row.caught, 0);
     assert(mutants >= 15, `${mutants} mutants acted: ${text}`);
-    assert(caught >= 0.75 * mutants, text);
+    assert(caught >= 0.9 * mutants, text);
   },
 });
 

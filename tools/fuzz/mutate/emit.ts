@@ -237,7 +237,8 @@ function neighbourMutants(op: number): Mutant[] {
   };
   const same = OPS.map((_, k) => k).filter((k) => !UNTOUCHED.has(k) && look(k) === look(op));
   const next = same[(same.indexOf(op) + 1) % same.length];
-  if (next === op) return [];
+  // One handler for both looks at the operation itself.
+  if (TABLE[next] === TABLE[op]) return [];
   return [mutant(op, "neighbour", `acts as ${OPS[next].name}`, (_, scope) => {
     const other = TABLE[next];
     return (e, i) => {

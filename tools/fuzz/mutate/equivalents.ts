@@ -31,7 +31,7 @@ const SYNONYMS: readonly (readonly [RegExp, string])[] = [
 
 /** What an opcode does, in a word: those with the same word cannot be told apart by results. */
 export function meaning({ name }: Opcode): string {
-  if (NO_EFFECT.includes(name)) return "nothing";
+  if (NO_EFFECT.includes(name) || /^v_(nop|pipeflush|clrexcp)$/.test(name)) return "nothing";
   return SYNONYMS.reduce((text, [pattern, same]) => text.replace(pattern, same), name);
 }
 
@@ -51,6 +51,7 @@ const RULES: readonly Rule[] = [
   { kind: /^(signs|sdwa)$/, pattern: /^v_cmpx?_(f|t|tru)_/, why: "the comparison does not look at its operands" },
   { kind: /^signs$/, pattern: /^v_cmpx?_[ou]_/, why: "whether a number is a NaN does not depend on its sign" },
   { kind: /^signs$/, pattern: /^v_cos_/, why: "the cosine is even" },
+  { kind: /^signs$/, pattern: /^v_frexp_exp_/, why: "the exponent does not depend on the sign" },
   { kind: /^(sdwa|dpp.*)$/, pattern: /^v_movrel/, why: "the form is refused" },
 ];
 

@@ -63,6 +63,10 @@ export class Judge {
         throw new Error(`${name} without any corruption: ${String(error).split("\n")[0]}`);
       }
     }
+    const tree = randomProgram(new Random(1)), outcome = compareProgram(tree, this.sides.take(tree.settings.target));
+    if (outcome.kind !== "equal") {
+      throw new Error(`program 1 without any corruption: ${JSON.stringify(outcome).slice(0, 200)}`);
+    }
   }
 
   #judgeLift(mutants: readonly Mutant[], tell: (mutant: Mutant, verdict: Verdict) => void): void {
