@@ -9,6 +9,8 @@ import type { Mutant, Scope } from "./mutant.ts";
 
 /** The table as what it is at run time. */
 const TABLE = HANDLERS as Handler[];
+/** The table before any corruption. */
+const TABLE_AT_START: readonly Handler[] = [...TABLE];
 
 /** Operations that the table does nothing for: their ids come from elsewhere. */
 const PASSIVE: readonly number[] = [Op.Nop, Op.Const, Op.Undef, Op.Input];
@@ -237,13 +239,15 @@ function neighbourMutants(op: number): Mutant[] {
   };
   const same = OPS.map((_, k) => k).filter((k) => !UNTOUCHED.has(k) && look(k) === look(op));
   const next = same[(same.indexOf(op) + 1) % same.length];
-  // One handler for both looks at the operation itself.
-  if (TABLE[next] === TABLE[op]) return [];
+  if (next === op) return [];
   return [mutant(op, "neighbour", `acts as ${OPS[next].name}`, (_, scope) => {
     const other = TABLE[next];
     return (e, i) => {
       scope.acted();
+      // A handler of several operations looks at the operation itself.
+      if (other === TABLE_AT_START[op]) e.ir.op[i] = next;
       other(e, i);
+      e.ir.op[i] = op;
     };
   })];
 }
