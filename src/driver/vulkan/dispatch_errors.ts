@@ -2,6 +2,7 @@
 import { type AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
 import { decode } from "../../rdna/decode.ts";
 import { OPCODES } from "../../rdna/table.ts";
+import { UNSUPPORTED_BUFFER_HIGH } from "../../recompiler/lift/buffer_address.ts";
 import type { ComputeDispatch } from "../executor.ts";
 import type { RecordedFault } from "./context_blocks.ts";
 import type { LoadedProgram } from "./program_cache.ts";
@@ -42,6 +43,16 @@ export function faultError(program: LoadedProgram, fault: RecordedFault, place: 
         hex(program.address)
       } take more rounds than this device executes (llvmpipe: 65,535 in all): ` +
         "results may be wrong. Other devices and the interpreter have no such limit: --device software",
+      { ...place, pc },
+    );
+  }
+  if (address >> 32n === BigInt(UNSUPPORTED_BUFFER_HIGH)) {
+    return new RefusedError(
+      "driver.buffer-descriptor",
+      `the program at ${
+        hex(program.address)
+      } accessed ${bytes} bytes by a V# that is known at run time only and has ADD_TID_ENABLE or SWIZZLE_ENABLE, ` +
+        "which is recompiled for constant descriptors alone; the interpreter does it: --device software",
       { ...place, pc },
     );
   }
