@@ -1,4 +1,4 @@
-import { Capability, Code, Glsl, Scope } from "./codes.ts";
+import { Capability, Code, Scope } from "./codes.ts";
 import type { Emitter } from "./emitter.ts";
 import type { ExchangePlan } from "./exchange_plan.ts";
 import { T } from "./module.ts";
@@ -39,14 +39,7 @@ export class NativeExchange extends LaneExchange {
 
   /** Value in the lowest active lane, of lane 0 when none is active. */
   override readFirstLane(value: number, active: number): number {
-    const { body, module, request } = this.e;
     const [low, high] = this.vote(active);
-    const first = (word: number) => body.glsl1(Glsl.FindILsb, T.U32, word);
-    const zero = module.u32(0);
-    // FindILsb of 0 is -1: with no active lane, all bits stay set, and 0 is wanted.
-    if (request.waveSize === 32) return this.readLane(value, body.glsl(Glsl.SMax, T.U32, [first(low), zero]));
-    const inHigh = body.op2(Code.IAdd, T.U32, body.glsl(Glsl.SMax, T.U32, [first(high), zero]), module.u32(32));
-    const upper = body.select(T.U32, body.op2(Code.IEqual, T.Bool, high, zero), zero, inHigh);
-    return this.readLane(value, body.select(T.U32, body.op2(Code.IEqual, T.Bool, low, zero), upper, first(low)));
+    return this.readLane(value, this.lowestLane(this.e.body, low, high));
   }
 }

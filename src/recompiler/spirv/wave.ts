@@ -169,7 +169,6 @@ export class LaneExchange {
   /** Value in the lowest active lane, of lane 0 when none is active. */
   readFirstLane(value: number, active: number): number {
     const { e } = this;
-    const { module } = e;
     const votes = this.clearVoteSet();
     const set = this.publish(value);
     this.castVote(votes, active);
@@ -179,19 +178,21 @@ export class LaneExchange {
     this.reading[set] = true;
     return this.callFunction(`firstLane${votes}.${set}`, T.U32, [], [], (body, wave) => {
       const [low, high] = this.voteWordsOf(body, votes, wave);
-      const first = (word: number) => body.glsl1(Glsl.FindILsb, T.U32, word);
-      const zero = module.u32(0);
-      let lane: number;
-      // FindILsb of 0 is -1.
-      if (e.request.waveSize === 32) lane = body.glsl(Glsl.SMax, T.U32, [first(low), zero]);
-      else {
-        const inHigh = body.glsl(Glsl.SMax, T.U32, [body.op2(Code.IAdd, T.U32, first(high), module.u32(32)), zero]);
-        const highEmpty = body.op2(Code.IEqual, T.Bool, high, zero);
-        const lowEmpty = body.op2(Code.IEqual, T.Bool, low, zero);
-        lane = body.select(T.U32, lowEmpty, body.select(T.U32, highEmpty, zero, inHigh), first(low));
-      }
-      body.returnValue(this.slotOf(body, set, lane, wave));
+      body.returnValue(this.slotOf(body, set, this.lowestLane(body, low, high), wave));
     });
+  }
+
+  /** Number of the lowest lane of a ballot, 0 when it is empty. */
+  protected lowestLane(body: Body, low: number, high: number): number {
+    const { module, request } = this.e;
+    const first = (word: number) => body.glsl1(Glsl.FindILsb, T.U32, word);
+    const zero = module.u32(0);
+    // FindILsb of 0 is -1.
+    if (request.waveSize === 32) return body.glsl(Glsl.SMax, T.U32, [first(low), zero]);
+    const inHigh = body.glsl(Glsl.SMax, T.U32, [body.op2(Code.IAdd, T.U32, first(high), module.u32(32)), zero]);
+    const highEmpty = body.op2(Code.IEqual, T.Bool, high, zero);
+    const lowEmpty = body.op2(Code.IEqual, T.Bool, low, zero);
+    return body.select(T.U32, lowEmpty, body.select(T.U32, highEmpty, zero, inHigh), first(low));
   }
 
   /** A condition that all invocations of the workgroup take from its first one. */

@@ -5,7 +5,7 @@
  */
 import { f16Bits, f16Value, f32Bits, f32Value, fusedBits } from "./bits.ts";
 import type { Place, SpirvInstruction, SpirvType, Value } from "./parse.ts";
-import { type Bits, GLSL_OPERATIONS, poison, SCALAR_OPERATIONS, widthOf } from "./scalars.ts";
+import { type Bits, GLSL_OPERATIONS, poison, SCALAR_OPERATIONS, widthOf, wrap } from "./scalars.ts";
 import type { Subgroup } from "./subgroup.ts";
 import { byteSize } from "./memory.ts";
 
@@ -215,16 +215,12 @@ const atomic = (f: (old: Bits, operands: Bits[], width: number) => Bits): Step =
     }
   }
 };
-const cut = (value: bigint, width: number): Bits => {
-  const bits = BigInt.asUintN(width, value);
-  return width === 64 ? bits : Number(bits);
-};
 const choose = (f: (a: bigint, b: bigint) => boolean) => (old: Bits, [value]: Bits[], width: number) =>
   f(BigInt.asIntN(width, BigInt(value)), BigInt.asIntN(width, BigInt(old))) ? value : old;
 const chooseUnsigned = (f: (a: Bits, b: Bits) => boolean) => (old: Bits, [value]: Bits[]) =>
   f(value, old) ? value : old;
 const combine = (f: (a: bigint, b: bigint) => bigint) => (old: Bits, [value]: Bits[], width: number) =>
-  cut(f(BigInt(old), BigInt(value)), width);
+  wrap(f(BigInt(old), BigInt(value)), width);
 
 /** A step of the whole subgroup: `f` gets the values of the lanes that execute it. */
 const together =

@@ -26,10 +26,12 @@ export function poison(width: number): Bits {
   return width === 64 ? BigInt(POISON) << 32n | BigInt(POISON) : width === 1 ? 1 : POISON % 2 ** width;
 }
 
-const wrap = (value: bigint, width: number): Bits => {
+/** The low bits of an integer. */
+export function wrap(value: bigint, width: number): Bits {
   const bits = BigInt.asUintN(width, value);
   return width === 64 ? bits : Number(bits);
-};
+}
+
 const signed = (bits: Bits, width: number) => BigInt.asIntN(width, BigInt(bits));
 const truth = (value: boolean) => value ? 1 : 0;
 
