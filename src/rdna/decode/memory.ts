@@ -2,7 +2,8 @@ import { imageAddress, imageDataDwords } from "../image.ts";
 import { Encoding, Flag, type Instruction, Operand } from "../instruction.ts";
 import { type OpcodeIndex, OPCODES } from "../table.ts";
 import type { Target } from "../target.ts";
-import { noInstruction, truncated, unknownOpcode } from "./fail.ts";
+import { noInstruction, truncated } from "./fail.ts";
+import { findOpcode } from "./find_opcode.ts";
 import { scalarSource, scalarTuple, vectorTuple } from "./operands.ts";
 
 const DST_DWORDS = Uint8Array.from(OPCODES, (opcode) => opcode.dst[0]?.dwords ?? 0);
@@ -55,11 +56,7 @@ export function decodeDs(
   if (at + 1 >= words.length) truncated(words, at);
   const high = words[at + 1];
   const number = word >>> 18 & 0xff;
-  const op = index[Encoding.Ds][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Ds, "DS", number, target);
-  out.op = op;
-  out.encoding = Encoding.Ds;
-  out.size = 2;
+  const op = findOpcode(words, at, Encoding.Ds, number, index, target, out, 2);
   out.imm = word & 0xffff;
   if (word >>> 17 & 1) out.flags |= Flag.Gds;
   if (HAS_ADDR[op] === 1) out.addr = Operand.Vgpr0 + (high & 0xff);
@@ -86,11 +83,7 @@ export function decodeFlat(
   const number = word >>> 18 & 0x7f;
   const segment = word >>> 14 & 3;
   if (segment === 3) noInstruction(words, at, "FLAT segment 3 is reserved");
-  const op = index[Encoding.Flat][segment * 128 + number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Flat, SEGMENTS[segment], number, target, segment);
-  out.op = op;
-  out.encoding = Encoding.Flat;
-  out.size = 2;
+  const op = findOpcode(words, at, Encoding.Flat, segment * 128 + number, index, target, out, 2);
   out.mode = segment;
   out.imm = word << 20 >> 20;
   if (word >>> 12 & 1) out.flags |= Flag.Dlc;
@@ -122,8 +115,6 @@ export function decodeFlat(
   if (returns && DST_DWORDS[op] > 0) out.dst = vectorTuple(words, at, high >>> 24, DST_DWORDS[op]);
 }
 
-const SEGMENTS = ["FLAT", "SCRATCH", "GLOBAL"];
-
 /** MUBUF (AMD RDNA2 ISA, section 12.13). */
 export function decodeMubuf(
   words: Uint32Array,
@@ -135,10 +126,7 @@ export function decodeMubuf(
 ): void {
   if (at + 1 >= words.length) truncated(words, at);
   const number = word >>> 18 & 0xff;
-  const op = index[Encoding.Mubuf][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Mubuf, "MUBUF", number, target);
-  out.op = op;
-  out.encoding = Encoding.Mubuf;
+  const op = findOpcode(words, at, Encoding.Mubuf, number, index, target, out);
   if (word >>> 16 & 1) {
     if (HAS_LDS[op] === 0) noInstruction(words, at, `${OPCODES[op].name} has no LDS form`);
     out.flags |= Flag.Lds;
@@ -157,10 +145,7 @@ export function decodeMtbuf(
 ): void {
   if (at + 1 >= words.length) truncated(words, at);
   const number = word >>> 16 & 7 | (words[at + 1] >>> 21 & 1) << 3;
-  const op = index[Encoding.Mtbuf][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Mtbuf, "MTBUF", number, target);
-  out.op = op;
-  out.encoding = Encoding.Mtbuf;
+  const op = findOpcode(words, at, Encoding.Mtbuf, number, index, target, out);
   out.mode = word >>> 19 & 0x7f;
   decodeBufferFields(words, at, word, op, out);
 }
@@ -203,11 +188,7 @@ export function decodeMimg(
   if (at + 1 + nsa >= words.length) truncated(words, at);
   const high = words[at + 1];
   const number = word >>> 18 & 0x7f | (word & 1) << 7;
-  const op = index[Encoding.Mimg][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Mimg, "MIMG", number, target);
-  out.op = op;
-  out.encoding = Encoding.Mimg;
-  out.size = 2 + nsa;
+  const op = findOpcode(words, at, Encoding.Mimg, number, index, target, out, 2 + nsa);
   out.dim = word >>> 3 & 7;
   out.mode = word >>> 8 & 15;
   if (word >>> 7 & 1) out.flags |= Flag.Dlc;

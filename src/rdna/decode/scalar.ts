@@ -1,7 +1,8 @@
 import { Encoding, Flag, type Instruction, Operand } from "../instruction.ts";
 import { type OpcodeIndex, OPCODES } from "../table.ts";
 import type { Target } from "../target.ts";
-import { noInstruction, truncated, unknownOpcode } from "./fail.ts";
+import { noInstruction, truncated } from "./fail.ts";
+import { findOpcode } from "./find_opcode.ts";
 import { checkSourceClasses, scalarSource, scalarTuple } from "./operands.ts";
 
 /** Number of registers of scalar destination, first and second source, by op id. */
@@ -44,10 +45,7 @@ export function decodeScalar(
   if (prefix === 0x17f) return decodeSopp(words, at, word, index, target, out);
   if (prefix === 0x17d) {
     const number = word >>> 8 & 0xff;
-    const op = index[Encoding.Sop1][number];
-    if (op < 0) unknownOpcode(words, at, Encoding.Sop1, "SOP1", number, target);
-    out.op = op;
-    out.encoding = Encoding.Sop1;
+    const op = findOpcode(words, at, Encoding.Sop1, number, index, target, out);
     if (DST_DWORDS[op] > 0) out.dst = scalarTuple(words, at, word >>> 16 & 0x7f, DST_DWORDS[op]);
     if (SRC0_DWORDS[op] > 0) out.src0 = scalarSource(words, at, word & 0xff, SRC0_DWORDS[op]);
     checkSourceClasses(words, at, out);
@@ -56,19 +54,13 @@ export function decodeScalar(
   }
   if (prefix === 0x17e) {
     const number = word >>> 16 & 0x7f;
-    const op = index[Encoding.Sopc][number];
-    if (op < 0) unknownOpcode(words, at, Encoding.Sopc, "SOPC", number, target);
-    out.op = op;
-    out.encoding = Encoding.Sopc;
+    const op = findOpcode(words, at, Encoding.Sopc, number, index, target, out);
     decodeTwoSources(words, at, word, op, out);
     return;
   }
   if (word >>> 28 === 0xb) return decodeSopk(words, at, word, index, target, out);
   const number = word >>> 23 & 0x7f;
-  const op = index[Encoding.Sop2][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Sop2, "SOP2", number, target);
-  out.op = op;
-  out.encoding = Encoding.Sop2;
+  const op = findOpcode(words, at, Encoding.Sop2, number, index, target, out);
   out.dst = scalarTuple(words, at, word >>> 16 & 0x7f, DST_DWORDS[op]);
   decodeTwoSources(words, at, word, op, out);
 }
@@ -88,10 +80,7 @@ function decodeSopp(
   out: Instruction,
 ): void {
   const number = word >>> 16 & 0x7f;
-  const op = index[Encoding.Sopp][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Sopp, "SOPP", number, target);
-  out.op = op;
-  out.encoding = Encoding.Sopp;
+  findOpcode(words, at, Encoding.Sopp, number, index, target, out);
   out.imm = word << 16 >> 16;
 }
 
@@ -104,10 +93,7 @@ function decodeSopk(
   out: Instruction,
 ): void {
   const number = word >>> 23 & 0x1f;
-  const op = index[Encoding.Sopk][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Sopk, "SOPK", number, target);
-  out.op = op;
-  out.encoding = Encoding.Sopk;
+  const op = findOpcode(words, at, Encoding.Sopk, number, index, target, out);
   out.imm = word << 16 >> 16;
   const register = word >>> 16 & 0x7f;
   if (DST_DWORDS[op] > 0) out.dst = scalarTuple(words, at, register, DST_DWORDS[op]);
@@ -129,11 +115,7 @@ export function decodeSmem(
   if (at + 1 >= words.length) truncated(words, at);
   const high = words[at + 1];
   const number = word >>> 18 & 0xff;
-  const op = index[Encoding.Smem][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Smem, "SMEM", number, target);
-  out.op = op;
-  out.encoding = Encoding.Smem;
-  out.size = 2;
+  const op = findOpcode(words, at, Encoding.Smem, number, index, target, out, 2);
   if (word >>> 14 & 1) out.flags |= Flag.Dlc;
   if (word >>> 16 & 1) out.flags |= Flag.Glc;
   const shape = SMEM_SHAPE[op];

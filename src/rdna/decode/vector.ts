@@ -1,7 +1,8 @@
 import { Encoding, Extra, Flag, type Instruction, Operand } from "../instruction.ts";
 import { type OpcodeIndex, OPCODES } from "../table.ts";
 import type { Target } from "../target.ts";
-import { noInstruction, truncated, unknownOpcode } from "./fail.ts";
+import { noInstruction, truncated } from "./fail.ts";
+import { findOpcode } from "./find_opcode.ts";
 import { checkModifiers, checkSourceClasses, vectorSource, vectorTuple } from "./operands.ts";
 
 const SDWA = 249;
@@ -53,10 +54,7 @@ export function decodeVop(
     encoding = Encoding.Vopc;
     number = word >>> 17 & 0xff;
   }
-  const op = index[encoding][number];
-  if (op < 0) unknownOpcode(words, at, encoding, ENCODING_NAMES[encoding], number, target);
-  out.op = op;
-  out.encoding = encoding;
+  const op = findOpcode(words, at, encoding, number, index, target, out);
   if (encoding === Encoding.Vopc) out.sdst = WRITES_EXEC[op] === 1 ? Operand.Exec : Operand.Vcc;
   else if (DST_DWORDS[op] > 0) {
     const register = word >>> 17 & 0xff;
@@ -176,11 +174,7 @@ export function decodeVop3(
   if (at + 1 >= words.length) truncated(words, at);
   const high = words[at + 1];
   const number = word >>> 16 & 0x3ff;
-  const op = index[Encoding.Vop3][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Vop3, "VOP3", number, target);
-  out.op = op;
-  out.encoding = Encoding.Vop3;
-  out.size = 2;
+  const op = findOpcode(words, at, Encoding.Vop3, number, index, target, out, 2);
   if (HAS_32[op] === 1) out.flags |= Flag.E64;
   if (word >>> 15 & 1) out.flags |= Flag.Clamp;
   const register = word & 0xff;
@@ -247,11 +241,7 @@ export function decodeVop3p(
   if (at + 1 >= words.length) truncated(words, at);
   const high = words[at + 1];
   const number = word >>> 16 & 0x7f;
-  const op = index[Encoding.Vop3p][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Vop3p, "VOP3P", number, target);
-  out.op = op;
-  out.encoding = Encoding.Vop3p;
-  out.size = 2;
+  const op = findOpcode(words, at, Encoding.Vop3p, number, index, target, out, 2);
   if (word >>> 15 & 1) out.flags |= Flag.Clamp;
   out.dst = Operand.Vgpr0 + (word & 0xff);
   out.abs = word >>> 8 & 7;
@@ -277,15 +267,10 @@ export function decodeVintrp(
   out: Instruction,
 ): void {
   const number = word >>> 16 & 3;
-  const op = index[Encoding.Vintrp][number];
-  if (op < 0) unknownOpcode(words, at, Encoding.Vintrp, "VINTRP", number, target);
-  out.op = op;
-  out.encoding = Encoding.Vintrp;
+  const op = findOpcode(words, at, Encoding.Vintrp, number, index, target, out);
   out.dst = Operand.Vgpr0 + (word >>> 18 & 0xff);
   out.dim = word >>> 10 & 0x3f;
   out.mode = word >>> 8 & 3;
   if (SOURCES[op] > 0) out.src0 = Operand.Vgpr0 + (word & 0xff);
   else out.imm = interpParameter(words, at, word & 0xff);
 }
-
-const ENCODING_NAMES = Object.keys(Encoding).map((name) => name.toUpperCase());
