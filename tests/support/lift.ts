@@ -1,5 +1,6 @@
 /** Requests for recompiler tests, and the way from machine code to IR. */
 import { buildCfg } from "../../src/recompiler/cfg/build.ts";
+import { GENERIC_DEVICE } from "../../src/recompiler/generic_device.ts";
 import type { Ir } from "../../src/recompiler/ir/ir.ts";
 import { validateIrVerbosely } from "../../src/recompiler/ir/validate.ts";
 import { lift } from "../../src/recompiler/lift/lift.ts";
@@ -9,25 +10,7 @@ import type { RecompilerDevice, RecompileRequest } from "../../src/recompiler/re
 import { structurize } from "../../src/recompiler/structurize/structurize.ts";
 
 /** A device that has everything and needs nothing written out. */
-export const ABLE_DEVICE: RecompilerDevice = {
-  subgroupSize: 32,
-  sharedMemoryBytes: 65536,
-  denormFlush32: true,
-  denormPreserve32: true,
-  signedZeroInfNanPreserve32: true,
-  roundRte32: true,
-  keepsDenormals32: true,
-  flushesDenormals32: false,
-  fusesFma32: true,
-  int8: true,
-  int16: true,
-  float16: true,
-  float64: true,
-  storage8: true,
-  storage16: true,
-  bufferInt64Atomics: true,
-  sharedInt64Atomics: true,
-};
+export const ABLE_DEVICE: RecompilerDevice = { ...GENERIC_DEVICE, sharedMemoryBytes: 65536 };
 
 /** A device without float modes: it keeps denormals, so flushing must be written out. */
 export const PLAIN_DEVICE: RecompilerDevice = { ...ABLE_DEVICE, denormFlush32: false, denormPreserve32: false };

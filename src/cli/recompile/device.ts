@@ -7,6 +7,7 @@ import { HostError } from "../../errors.ts";
 import { GpuDevice } from "../../gpu/device.ts";
 import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
+import { GENERIC_DEVICE as GENERIC } from "../../recompiler/generic_device.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 
 /** A name and what the recompiler needs to know. */
@@ -18,31 +19,7 @@ export interface NamedDevice {
 /** A desktop GPU with 32 lanes that has what the recompiler can use. */
 export const GENERIC_DEVICE: NamedDevice = {
   name: "generic",
-  device: {
-    subgroupSize: 32,
-    sharedMemoryBytes: 49152,
-    denormFlush32: true,
-    denormPreserve32: true,
-    signedZeroInfNanPreserve32: true,
-    roundRte32: true,
-    keepsDenormals32: true,
-    flushesDenormals32: false,
-    fusesFma32: true,
-    fusesFma64: true,
-    fusesFma16: true,
-    exactHalf: true,
-    exactHalfPack: true,
-    signedZeroInfNanPreserve16: true,
-    signedZeroInfNanPreserve64: true,
-    int8: true,
-    int16: true,
-    float16: true,
-    float64: true,
-    storage8: true,
-    storage16: true,
-    bufferInt64Atomics: true,
-    sharedInt64Atomics: true,
-  },
+  device: GENERIC,
 };
 
 /** The device called `name` (`generic`, or as for `run`); without a name the machine's, or the generic one where there is no Vulkan. */

@@ -3,6 +3,7 @@ import { announceArtifact, artifact, artifactAsync, evictArtifact } from "../../
 import { createRoom, Pool, type Room } from "../../../src/driver/pools/room.ts";
 import { WorkerPool } from "../../../src/driver/pools/worker_pool.ts";
 import type { RefusedError } from "../../../src/errors.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
 import { encodeError } from "../../../src/sync/error_data.ts";
@@ -28,25 +29,7 @@ function request(literal: number, code?: number[]): RecompileRequest {
     ieee: false,
     dx10Clamp: false,
     partialThreads: false,
-    device: {
-      subgroupSize: 32,
-      sharedMemoryBytes: 49152,
-      denormFlush32: true,
-      denormPreserve32: true,
-      signedZeroInfNanPreserve32: true,
-      roundRte32: true,
-      keepsDenormals32: true,
-      flushesDenormals32: false,
-      fusesFma32: true,
-      int8: true,
-      int16: true,
-      float16: true,
-      float64: true,
-      storage8: true,
-      storage16: true,
-      bufferInt64Atomics: true,
-      sharedInt64Atomics: true,
-    },
+    device: GENERIC_DEVICE,
   };
 }
 

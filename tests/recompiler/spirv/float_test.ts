@@ -5,7 +5,8 @@ import { Random } from "../../support/random.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { f32 } from "../../support/ir_eval_scalar.ts";
 import { INPUT, Lanes, OUTPUT } from "./programs.ts";
-import { compare, emitValid, fullDevice, request, Rig, sameFloat } from "./support.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
+import { compare, emitValid, request, Rig, sameFloat } from "./support.ts";
 
 /** Bit patterns of floats that go wrong easily. */
 const SPECIAL = [
@@ -312,7 +313,7 @@ function product(): Lanes {
   return p;
 }
 
-function modes(floatMode: number, device = fullDevice): number[] {
+function modes(floatMode: number, device = GENERIC_DEVICE): number[] {
   const { spirv } = emitValid(product().end(), request({ floatMode, device }));
   const found: number[] = [];
   for (let at = 5; at < spirv.length; at += spirv[at] >>> 16) {
@@ -326,7 +327,7 @@ Deno.test("FLOAT_MODE becomes execution modes where the device has them", () => 
   assertEquals(modes(0xf0), [PRESERVE, SIGNED_ZERO, RTE]);
   assertEquals(modes(0xc0), [FLUSH, SIGNED_ZERO, RTE]);
   assertEquals(modes(0x00), [FLUSH, SIGNED_ZERO, RTE]);
-  const plain = { ...fullDevice, denormFlush32: false, denormPreserve32: false };
+  const plain = { ...GENERIC_DEVICE, denormFlush32: false, denormPreserve32: false };
   assertEquals(modes(0xf0, plain), [SIGNED_ZERO, RTE]);
   assertEquals(modes(0xc0, plain), [SIGNED_ZERO, RTE]);
 });

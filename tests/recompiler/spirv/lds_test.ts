@@ -5,7 +5,8 @@ import { AtomicKind, hasTwoOperands, InputKind, MemoryWidth, Op, Type } from "..
 import { Random } from "../../support/random.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { INPUT, Lanes, OUTPUT } from "./programs.ts";
-import { compare, emitValid, fullDevice, request, Rig, type RunOptions } from "./support.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
+import { compare, emitValid, request, Rig, type RunOptions } from "./support.ts";
 
 const LANES = 64, LDS_BYTES = 1024;
 
@@ -300,7 +301,7 @@ Deno.test("LDS larger than the device's, and 64-bit atomics with a result where 
   ldsLoad(p, p.index, 4);
   p.ir.emit(Op.End);
   const size = assertThrows(
-    () => emitValid(p.ir, request({ ldsBytes: 65536, device: { ...fullDevice, sharedMemoryBytes: 49152 } })),
+    () => emitValid(p.ir, request({ ldsBytes: 65536, device: { ...GENERIC_DEVICE, sharedMemoryBytes: 49152 } })),
     RefusedError,
     "65536 bytes of LDS",
   );
@@ -310,7 +311,7 @@ Deno.test("LDS larger than the device's, and 64-bit atomics with a result where 
   const data = q.ir.append(Op.Vec, Type.V2, q.index, q.index);
   const old = q.ir.append(Op.LdsAtomic, Type.V2, q.ir.constU(8), q.yes, data, AtomicKind.Add | AtomicKind.Wide);
   q.output([q.ir.emit(Op.Extract, old, 0)]);
-  const device = { ...fullDevice, sharedInt64Atomics: false };
+  const device = { ...GENERIC_DEVICE, sharedInt64Atomics: false };
   const wide = assertThrows(() => emitValid(q.end(), request({ ldsBytes: 64, device })), RefusedError, "LdsAtomic");
   assertEquals([wide.code, wide.place.pc], ["recompiler.lds-atomic64", pc]);
 });

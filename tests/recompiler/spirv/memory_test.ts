@@ -4,7 +4,8 @@ import { AtomicKind, InputKind, MemoryWidth, Op, Type } from "../../../src/recom
 import { Random } from "../../support/random.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { INPUT, Lanes, OUTPUT } from "./programs.ts";
-import { compare, emitValid, fullDevice, request, Rig, type RunOptions, sameFloat } from "./support.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
+import { compare, emitValid, request, Rig, type RunOptions, sameFloat } from "./support.ts";
 
 const LANES = 64;
 
@@ -342,7 +343,7 @@ deviceTest(
 Deno.test("64-bit atomics are refused on a device without them, by name and pc", () => {
   const { p } = atomicProgram(true);
   const error = assertThrows(
-    () => emitValid(p.ir, request({ device: { ...fullDevice, bufferInt64Atomics: false } })),
+    () => emitValid(p.ir, request({ device: { ...GENERIC_DEVICE, bufferInt64Atomics: false } })),
     RefusedError,
     "64-bit atomics",
   );
@@ -351,7 +352,7 @@ Deno.test("64-bit atomics are refused on a device without them, by name and pc",
 });
 
 Deno.test("modules declare 8- and 16-bit storage only when they use it", () => {
-  const capabilities = (width: number, device = fullDevice) => {
+  const capabilities = (width: number, device = GENERIC_DEVICE) => {
     const p = new Lanes(LANES);
     p.output([p.load(p.u64(INPUT), width, Type.U32)]);
     const { spirv } = emitValid(p.end(), request({ device }));
@@ -362,7 +363,7 @@ Deno.test("modules declare 8- and 16-bit storage only when they use it", () => {
   assertEquals(capabilities(1).includes(4448), true);
   assertEquals(capabilities(2).includes(4433), true);
   assertEquals(capabilities(4).some((capability) => capability === 4448 || capability === 4433), false);
-  const plain = { ...fullDevice, storage8: false, storage16: false };
+  const plain = { ...GENERIC_DEVICE, storage8: false, storage16: false };
   assertEquals([1, 2].flatMap((width) => capabilities(width, plain)).some((c) => c === 4448 || c === 4433), false);
 });
 

@@ -14,6 +14,7 @@ import { probeFloatBehaviour } from "../../../src/gpu/probe/float_probe.ts";
 import { recompilerDevice } from "../../../src/gpu/recompiler_device.ts";
 import { Access, Context, Push, WindowEntry } from "../../../src/recompiler/abi.ts";
 import { readFaultRecord } from "../../../src/recompiler/fault_record.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
 import { dumpIr } from "../../../src/recompiler/ir/dump.ts";
 import type { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { validateIr } from "../../../src/recompiler/ir/validate.ts";
@@ -21,27 +22,6 @@ import type { Artifact, RecompilerDevice, RecompileRequest } from "../../../src/
 import { emitCompute, type EmitOptions } from "../../../src/recompiler/spirv/emit.ts";
 import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
 import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";
-
-/** A device that has everything, for tests that only look at modules. */
-export const fullDevice: RecompilerDevice = {
-  subgroupSize: 32,
-  sharedMemoryBytes: 32768,
-  denormFlush32: true,
-  denormPreserve32: true,
-  signedZeroInfNanPreserve32: true,
-  roundRte32: true,
-  keepsDenormals32: true,
-  flushesDenormals32: false,
-  fusesFma32: true,
-  int8: true,
-  int16: true,
-  float16: true,
-  float64: true,
-  storage8: true,
-  storage16: true,
-  bufferInt64Atomics: true,
-  sharedInt64Atomics: true,
-};
 
 /** A request with defaults: one wave of 32 lanes, denormals kept. */
 export function request(more: Partial<RecompileRequest> = {}): RecompileRequest {
@@ -61,7 +41,7 @@ export function request(more: Partial<RecompileRequest> = {}): RecompileRequest 
     ieee: false,
     dx10Clamp: false,
     partialThreads: false,
-    device: fullDevice,
+    device: GENERIC_DEVICE,
     ...more,
   };
 }

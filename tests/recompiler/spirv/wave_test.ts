@@ -6,7 +6,8 @@ import { emitCompute } from "../../../src/recompiler/spirv/emit.ts";
 import { Random } from "../../support/random.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { INPUT, Lanes, OUTPUT } from "./programs.ts";
-import { compare, emitValid, fullDevice, request, Rig, type RunOptions } from "./support.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
+import { compare, emitValid, request, Rig, type RunOptions } from "./support.ts";
 
 interface Shape {
   waveSize: 32 | 64;
@@ -367,7 +368,7 @@ Deno.test("LDS and exchange slots together must fit into the device's workgroup 
   p.output([p.ir.emit(Op.ReadLane, p.index, p.ir.constU(0))]);
   p.end();
   const emit = (sharedMemoryBytes: number) =>
-    emitValid(p.ir, request({ ldsBytes: 1024, device: { ...fullDevice, sharedMemoryBytes } }));
+    emitValid(p.ir, request({ ldsBytes: 1024, device: { ...GENERIC_DEVICE, sharedMemoryBytes } }));
   assertEquals(emit(1280).sharedBytes, 1280);
   assertThrows(() => emit(1276), RefusedError, "1280 bytes");
 });

@@ -8,7 +8,8 @@ import { join, OPERATIONS } from "../../support/ir_eval_scalar.ts";
 import { Random } from "../../support/random.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { INPUT, Lanes, OUTPUT } from "./programs.ts";
-import { emitValid, fullDevice, request, Rig } from "./support.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
+import { emitValid, request, Rig } from "./support.ts";
 
 type Kind = "f32" | "f32near" | "f64" | "f16" | "u32" | "scale32" | "scale64";
 const DWORDS: Readonly<Record<Kind, number>> = { f32: 1, f32near: 1, f64: 2, f16: 1, u32: 1, scale32: 1, scale64: 1 };
@@ -267,7 +268,7 @@ Deno.test("f64 without shaderFloat64 is refused by name", () => {
   p.output([p.ir.emit(Op.BitcastU64, p.ir.emit(Op.FSqrt64, value))]);
   const ir = p.end();
   const error = assertThrows(
-    () => emitValid(ir, request({ device: { ...fullDevice, float64: false } })),
+    () => emitValid(ir, request({ device: { ...GENERIC_DEVICE, float64: false } })),
     RefusedError,
   );
   assertStringIncludes(error.message, "FSqrt64");
