@@ -46,12 +46,29 @@ export class Judge {
     this.#candidates = new Candidates(this.#device);
   }
 
-  /** Judges mutants and tells of each verdict: those of the lift table together where they can be, then the others one by one. */
-  judgeAll(mutants: readonly Mutant[], tell: (mutant: Mutant, verdict: Verdict) => void): void {
+  /**
+   * Judges mutants and tells of each verdict: those of the lift table together where they can be, the others one by one.
+   *
+   * @param done called when all that was judged together is told
+   */
+  judgeAll(
+    mutants: readonly Mutant[],
+    tell: (mutant: Mutant, verdict: Verdict) => void,
+    done: () => void = () => {},
+  ): void {
     this.#checkPlain();
     const together = mutants.filter(({ table, entry }) => table === "lift" && packs(entry));
-    for (let at = 0; at < together.length; at += TOGETHER) this.#judgeLift(together.slice(at, at + TOGETHER), tell);
-    for (const mutant of mutants) if (!together.includes(mutant)) tell(mutant, this.judge(mutant));
+    const alone = mutants.filter((mutant) => !together.includes(mutant));
+    const some = Math.ceil(alone.length / Math.max(1, Math.ceil(together.length / TOGETHER)));
+    // In turn, so that both tables have their share when time is up.
+    for (let at = 0, next = 0; at < together.length || next < alone.length; at += TOGETHER, next += some) {
+      if (at < together.length) this.#judgeLift(together.slice(at, at + TOGETHER), tell);
+      done();
+      for (const mutant of alone.slice(next, next + some)) {
+        tell(mutant, this.judge(mutant));
+        done();
+      }
+    }
   }
 
   /** Everything counts as caught where nothing works: without corruption there must be results, and they must be equal. */

@@ -2,58 +2,88 @@
  * Shows that the fuzzers can fail (`deno task fuzz:mutate`): corrupts each entry of the lift table and of the table of SPIR-V emitters in turn, and runs
  * the suite's fixed-seed rounds with it.
  *
- *     deno run -A tools/fuzz/mutate/main.ts [--sample=N] [--seed=1] [--only=REGEXP] [--out=FILE.json] [--log=FILE] [--least=95]
+ *     deno run -A tools/fuzz/mutate/main.ts [--sample=N] [--seed=1] [--only=REGEXP] [--again=FILE.json] [--shard=K/N] [--seconds=S]
+ *                                           [--out=FILE.json] [--log=FILE] [--least=95]
+ *     deno run -A tools/fuzz/mutate/main.ts --merge FILE.json... [--out=FILE.json]
+ *
+ * A full run takes hours in one process: `--shard=1/16` to `--shard=16/16` are the same run in 16 of them, and `--merge` puts the files of `--out` together.
+ * `--seconds` ends a run in time and says what is left. `--again` judges the survivors of a file again.
  *
  * @module
  */
 import { Random } from "../../../tests/support/random.ts";
 import { emitMutants } from "./emit.ts";
-import { whySurvives } from "./equivalents.ts";
+import { TOGETHER, type Verdict } from "./judge.ts";
 import { liftMutants } from "./lift.ts";
 import { type Mutant, mutantName } from "./mutant.ts";
-import { TOGETHER, type Verdict } from "./judge.ts";
+import { mergeVerdicts, reportLines, shardOf, survivorsOf, tableRows, type VerdictFile } from "./report.ts";
 
 /** Seconds without a sign of life after which a mutant counts as one that does not end. */
 const PATIENCE = 120;
 
-const options = Object.fromEntries(Deno.args.map((argument) => {
-  const [key, value = "1"] = argument.replace(/^--/, "").split("=");
-  return [key, value];
-}));
-const least = Number(options.least ?? 95);
+const options = Object.fromEntries(
+  Deno.args.filter((argument) => argument.startsWith("--")).map((argument) => {
+    const [key, value = "1"] = argument.replace(/^--/, "").split("=");
+    return [key, value];
+  }),
+);
+const files = Deno.args.filter((argument) => !argument.startsWith("--"));
+const all = [...liftMutants(), ...emitMutants()];
 const started = Date.now();
+const deadline = started + 1000 * Number(options.seconds ?? Infinity);
+
+if (options.merge !== undefined) {
+  if (files.length === 0) throw new Error("--merge needs the files that --out wrote.");
+  Deno.exit(report(all, mergeVerdicts(files.map(readVerdicts))) ? 0 : 1);
+}
 const drawn = chosen();
 const mutants = drawn.filter(({ equivalent }) => equivalent === undefined);
 const byName = new Map(mutants.map((mutant) => [mutantName(mutant), mutant]));
 const verdicts = new Map<string, Verdict>();
 const open = () => [...byName.keys()].filter((name) => !verdicts.has(name));
-while (open().length > 0) {
+const isUp = () => Date.now() >= deadline;
+while (open().length > 0 && !isUp()) {
   if (await judge(open()) === "") continue;
   // Somebody broke the process: one after the other, the first without a verdict did it.
   const some = open().slice(0, TOGETHER);
-  while (some.some((name) => !verdicts.has(name))) {
+  while (some.some((name) => !verdicts.has(name)) && !isUp()) {
     const rest = some.filter((name) => !verdicts.has(name));
     const failure = await judge(rest, "one");
     const next = rest.find((name) => !verdicts.has(name));
-    if (next !== undefined) verdicts.set(next, { outcome: "caught", how: failure, programs: 0 });
+    if (next !== undefined && !isUp()) verdicts.set(next, { outcome: "caught", how: failure, programs: 0 });
   }
 }
-Deno.exit(report() ? 0 : 1);
+const seconds = (Date.now() - started) / 1000;
+Deno.exit(report(drawn, { seconds, left: open(), verdicts: Object.fromEntries(verdicts) }) ? 0 : 1);
 
-/** The mutants that the options ask for: all, or a sample with a fixed seed. */
+function readVerdicts(path: string): VerdictFile {
+  const { seconds = 0, left = [], verdicts } = JSON.parse(Deno.readTextFileSync(path)) as Partial<VerdictFile>;
+  if (verdicts === undefined) throw new Error(`${path} holds no verdicts: it is not a file of --out.`);
+  return { seconds, left, verdicts };
+}
+
+/** The mutants that the options ask for: all, or a sample with a fixed seed; of them the shard. */
 function chosen(): Mutant[] {
   const only = new RegExp(options.only ?? "");
-  const all = [...liftMutants(), ...emitMutants()].filter((mutant) => only.test(mutantName(mutant)));
-  if (options.sample === undefined) return all;
-  const random = new Random(Number(options.seed ?? 1));
-  for (let k = all.length - 1; k > 0; k--) {
-    const other = random.below(k + 1);
-    [all[k], all[other]] = [all[other], all[k]];
+  let list = all.filter((mutant) => only.test(mutantName(mutant)));
+  if (options.again !== undefined) {
+    const names = new Set(survivorsOf(all, readVerdicts(options.again).verdicts).map(({ name }) => name));
+    list = list.filter((mutant) => names.has(mutantName(mutant)));
   }
-  return all.slice(0, Number(options.sample));
+  if (options.sample !== undefined) {
+    const random = new Random(Number(options.seed ?? 1));
+    for (let k = list.length - 1; k > 0; k--) {
+      const other = random.below(k + 1);
+      [list[k], list[other]] = [list[other], list[k]];
+    }
+    list = list.slice(0, Number(options.sample));
+  }
+  if (options.shard === undefined) return list;
+  const [shard, shards] = options.shard.split("/").map(Number);
+  return shardOf(list, shard, shards);
 }
 
-/** Judges mutants in a process of their own until it ends; returns why the first one without a verdict has none. */
+/** Judges mutants in a process of their own until it ends or time is up; returns why the first one without a verdict has none. */
 async function judge(names: string[], mode = "all"): Promise<string> {
   const list = Deno.makeTempFileSync({ suffix: ".json" });
   Deno.writeTextFileSync(list, JSON.stringify(names));
@@ -64,30 +94,41 @@ async function judge(names: string[], mode = "all"): Promise<string> {
     stderr: "piped",
   }).spawn();
   let hung = false;
-  let timer = setTimeout(stop, PATIENCE * 1000);
+  const patience = () => Math.max(0, Math.min(PATIENCE * 1000, deadline - Date.now()));
+  let timer = setTimeout(stop, patience());
   function stop() {
     hung = true;
     process.kill("SIGKILL");
   }
   const errors = new Response(process.stderr).text();
   let text = "";
+  // Of mutants that are judged together those that are caught come first: when time is up, a group that is not done does not count.
+  let group: [string, Verdict][] = [];
+  const keep = () => {
+    for (const [name, verdict] of group) {
+      verdicts.set(name, verdict);
+      if (verdicts.size % 100 === 0) progress();
+    }
+    group = [];
+  };
   for await (const chunk of process.stdout.pipeThrough(new TextDecoderStream())) {
     text += chunk;
     const lines = text.split("\n");
     text = lines.pop()!;
     clearTimeout(timer);
-    timer = setTimeout(stop, PATIENCE * 1000);
+    timer = setTimeout(stop, patience());
     for (const line of lines) {
+      if (line === "done") keep();
       if (!line.startsWith("{")) continue;
       const { name, ...verdict } = JSON.parse(line) as Verdict & { name: string };
-      verdicts.set(name, verdict);
+      group.push([name, verdict]);
       if (options.log !== undefined) Deno.writeTextFileSync(options.log, line + "\n", { append: true });
-      if (verdicts.size % 100 === 0) progress();
     }
   }
   clearTimeout(timer);
   const { code, signal } = await process.status;
   Deno.removeSync(list);
+  if (!isUp()) keep();
   if (hung) return `no end within ${PATIENCE} s`;
   if (code === 0) return "";
   const message = (await errors).trim().split("\n");
@@ -99,45 +140,23 @@ async function judge(names: string[], mode = "all"): Promise<string> {
 }
 
 function progress(): void {
-  const seconds = Math.round((Date.now() - started) / 1000);
-  console.error(`${verdicts.size} of ${mutants.length} mutants in ${seconds} s`);
+  const seconds = (Date.now() - started) / 1000, rest = seconds / verdicts.size * (mutants.length - verdicts.size);
+  console.error(
+    `${verdicts.size} of ${mutants.length} mutants in ${Math.round(seconds)} s; about ${Math.round(rest)} s are left`,
+  );
 }
 
-/** Prints figures and survivors. @returns whether enough were caught */
-function report(): boolean {
-  const count = (table: string, outcome: string) =>
-    mutants.filter((each) => each.table === table && verdicts.get(mutantName(each))!.outcome === outcome).length;
-  let enough = true;
-  const rows = ["lift", "emit"].map((table) => {
-    const caught = count(table, "caught"), survived = count(table, "survived") + count(table, "unexercised");
-    const entries = new Set(mutants.filter((each) => each.table === table).map(({ entry }) => entry)).size;
-    const share = caught + survived === 0 ? 100 : 100 * caught / (caught + survived);
-    if (share < least) enough = false;
-    return { table, entries, mutants: caught + survived, caught, survived, void: count(table, "void"), share };
+/** Prints figures and survivors, and writes the file. @returns whether enough were caught */
+function report(drawn: readonly Mutant[], file: VerdictFile): boolean {
+  const judged = options.merge === undefined ? drawn : drawn.filter((each) => {
+    return each.equivalent !== undefined || Object.hasOwn(file.verdicts, mutantName(each));
   });
-  for (const { table, entries, mutants, caught, share, void: nothing } of rows) {
-    console.log(
-      `${table}: ${caught} of ${mutants} mutants of ${entries} entries caught (${share.toFixed(1)} %); ` +
-        `${nothing} more never act`,
-    );
-  }
-  const survivors = mutants.flatMap((mutant) => {
-    const name = mutantName(mutant), { outcome } = verdicts.get(name)!;
-    if (outcome !== "survived" && outcome !== "unexercised") return [];
-    return [{ name, note: mutant.note, outcome, reason: whySurvives(name) }];
-  });
-  for (const { name, note, outcome, reason } of survivors) {
-    console.log(`  ${outcome}: ${name} (${note})${reason === undefined ? "" : `: ${reason}`}`);
-  }
-  const equivalent = drawn.filter((mutant) => mutant.equivalent !== undefined);
-  for (const rule of new Set(equivalent.map((mutant) => mutant.equivalent))) {
-    const names = equivalent.filter((mutant) => mutant.equivalent === rule).map(mutantName);
-    console.log(`  no mutants, because ${rule}: ${names.join(", ")}`);
-  }
-  console.log(`${Math.round((Date.now() - started) / 1000)} s`);
+  for (const line of reportLines(judged, file)) console.log(line);
+  const rows = tableRows(judged, file.verdicts);
   if (options.out !== undefined) {
-    const all = Object.fromEntries(verdicts);
-    Deno.writeTextFileSync(options.out, JSON.stringify({ rows, survivors, verdicts: all }, null, 1) + "\n");
+    const survivors = survivorsOf(judged, file.verdicts);
+    Deno.writeTextFileSync(options.out, JSON.stringify({ rows, survivors, ...file }, null, 1) + "\n");
   }
-  return enough;
+  const least = Number(options.least ?? 95);
+  return rows.every(({ share }) => share >= least);
 }

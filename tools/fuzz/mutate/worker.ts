@@ -20,7 +20,7 @@ try {
   const tell = (mutant: Mutant, verdict: Verdict) =>
     console.log(JSON.stringify({ name: mutantName(mutant), ...verdict }));
   if (Deno.args[1] === "one") { for (const mutant of mutants) tell(mutant, judge.judge(mutant)); }
-  else judge.judgeAll(mutants, tell);
+  else judge.judgeAll(mutants, tell, () => console.log("done"));
 } finally {
   device.destroy();
 }
