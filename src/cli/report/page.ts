@@ -6,9 +6,10 @@
 import type { Span } from "../../driver/recording/timeline.ts";
 import { type AnyAgcError, hex } from "../../errors.ts";
 import type { Difference } from "../../guest/map_program.ts";
+import { milliseconds } from "../milliseconds.ts";
 import { Html, markup } from "./html.ts";
 import { SCRIPT, STYLE } from "./style.ts";
-import { milliseconds, timelineView } from "./timeline_view.ts";
+import { timelineView } from "./timeline_view.ts";
 
 /** A picture of the page. */
 export interface ReportPicture {

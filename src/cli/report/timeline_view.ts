@@ -4,6 +4,7 @@
  * @module
  */
 import type { Span } from "../../driver/recording/timeline.ts";
+import { milliseconds } from "../milliseconds.ts";
 import { type Html, markup } from "./html.ts";
 
 /** Boxes at most; the shortest are left out, and the page says how many. */
@@ -60,10 +61,4 @@ function axis(end: number): Html {
     marks.push(markup`<span style="left: ${(100 * at / end).toFixed(3)}%">${milliseconds(at)}</span>`);
   }
   return markup`<div class="axis">${marks}</div>`;
-}
-
-/** A duration for people. */
-export function milliseconds(ms: number): string {
-  if (ms === 0) return "0";
-  return ms >= 100 ? `${Math.round(ms)} ms` : ms >= 1 ? `${ms.toFixed(1)} ms` : `${(ms * 1000).toFixed(0)} us`;
 }

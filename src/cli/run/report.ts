@@ -6,6 +6,8 @@
 import type { PreparedRun } from "../../driver/device.ts";
 import { hex } from "../../errors.ts";
 import type { RunResult } from "../../driver/run_program.ts";
+import { count } from "../count.ts";
+import { milliseconds } from "../milliseconds.ts";
 
 /** Rows (name, text) that tell what happened, in the order of reading. */
 export function reportRows(result: RunResult): [string, string][] {
@@ -32,12 +34,12 @@ export function reportRows(result: RunResult): [string, string][] {
   }
   const recompileMs = programs.reduce((sum, p) => sum + p.recompileMs, 0),
     createMs = programs.reduce((sum, p) => sum + p.createMs, 0);
-  const device = timings.deviceMs === undefined ? "" : `, ${ms(timings.deviceMs)} on the device`;
+  const device = timings.deviceMs === undefined ? "" : `, ${milliseconds(timings.deviceMs)} on the device`;
   rows.push([
     "time",
-    `${ms(timings.runMs)}: recompile ${ms(recompileMs)}, pipelines ${ms(createMs)}${device}; mapping ${
-      ms(timings.mapMs)
-    }`,
+    `${milliseconds(timings.runMs)}: recompile ${milliseconds(recompileMs)}, pipelines ${
+      milliseconds(createMs)
+    }${device}; mapping ${milliseconds(timings.mapMs)}`,
   ]);
   if (result.outcome !== "failed") {
     const wrong = new Set(differences.map((d) => d.reason)).size;
@@ -67,7 +69,7 @@ export function pipelineRows(prepared: PreparedRun | undefined): [string, string
   const not = failed === 0 ? "" : `, ${failed} could not be created`;
   rows.push([
     "journal",
-    `${count(created, "pipeline")} before the run in ${ms(time)}, ${used} used, ${built} new${not}`,
+    `${count(created, "pipeline")} before the run in ${milliseconds(time)}, ${used} used, ${built} new${not}`,
   ]);
   return rows;
 }
@@ -75,12 +77,4 @@ export function pipelineRows(prepared: PreparedRun | undefined): [string, string
 /** The result for `--json`: plain data; the error as its own data. */
 export function reportData({ error, ...result }: RunResult): Record<string, unknown> {
   return { ...result, ...(error === undefined ? {} : { error: error.toData() }) };
-}
-
-function count(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
-}
-
-function ms(value: number): string {
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { milliseconds, timelineView } from "../../../src/cli/report/timeline_view.ts";
+import { milliseconds } from "../../../src/cli/milliseconds.ts";
+import { timelineView } from "../../../src/cli/report/timeline_view.ts";
 
 Deno.test("a timeline without spans says so", () => {
   assertStringIncludes(timelineView([]).text, "Nothing was recorded");
