@@ -36,7 +36,7 @@ Deno.test("a report tells queues, programs, labels, waits, times and results", (
     ],
     ["label", "queue 0x20 wrote 0x7 to 0x200010000"],
     ["wait", "queue 0x0 waited for 0x7 at 0x200010000, released"],
-    ["time", "150 ms: recompile 2.3 ms, pipelines 12 ms, 120 ms on the device; mapping 0.5 ms"],
+    ["time", "150 ms: recompile 2.3 ms, pipelines 11.8 ms, 120 ms on the device; mapping 500 us"],
     ["results", "2 of 2 as expected"],
   ]);
 });
