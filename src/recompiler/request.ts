@@ -1,5 +1,6 @@
 import type { Target } from "../rdna/target.ts";
 import type { Resources } from "./resources/plan.ts";
+import type { GraphicsState } from "./stages/state.ts";
 
 /** What the recompiler must know of the device; plain data, part of the cache key. */
 export interface RecompilerDevice {
@@ -52,12 +53,12 @@ export interface RecompilerDevice {
    */
   requiredSubgroup?: { minimum: number; maximum: number; perWorkgroup: number };
   /** Lane mode for programs that observe the wave, where the user has chosen one. */
-  laneMode?: "native" | "spanned";
+  laneMode?: "native" | "spanned" | "packed";
   /** The device ends loops after some ten thousand rounds without saying so (probed; absent: it does not). */
   endsLoops?: boolean;
 }
 
-/** A compute program to recompile. Everything here decides the output, and so is part of the key. */
+/** A program to recompile: a compute program, or one of a graphics stage. Everything here decides the output, and so is part of the key. */
 export interface RecompileRequest {
   /** Machine code from the entry point on; may contain constants behind the code. */
   code: Uint32Array;
@@ -89,6 +90,11 @@ export interface RecompileRequest {
   dx10Clamp: boolean;
   /** The dispatch gives its size in threads: lanes beyond the limit do not exist. */
   partialThreads: boolean;
+  /**
+   * State of a pixel or vertex program; absent: a compute program. Such a program has no workgroup: `workgroupSize` is one wave, and the fields of
+   * dispatches are off (`stageRequest` of stages/registers.ts makes one).
+   */
+  graphics?: GraphicsState;
   device: RecompilerDevice;
   /**
    * Most windows of the window table that the program may need, 4 when left out. Up to 8 stay in registers, so a smaller number is shorter code; with 1
@@ -127,12 +133,12 @@ export interface Artifact {
   /** SPIR-V 1.5 for Vulkan 1.2+, entry point "main". */
   spirv: Uint32Array;
   /** How guest lanes map to invocations: see `chooseLaneMode`. */
-  laneMode: "laneless" | "native" | "spanned";
+  laneMode: "laneless" | "native" | "spanned" | "packed";
   /** Lanes of a subgroup that the pipeline must require, all subgroups full; undefined where it does not matter. */
   subgroupSize?: number;
   /** Why that mode. */
   laneModeReason: string;
-  /** LocalSize of the module: the workgroup's, or a row of whole waves where lanes look at each other and the last wave has lanes without threads. */
+  /** LocalSize of the module: the workgroup's, or a row of whole waves where lanes look at each other and the last wave has lanes without threads; of a packed one a row of subgroups. */
   workgroupSize: readonly [number, number, number];
   waveSize: 32 | 64;
   /** Bytes of workgroup memory. */

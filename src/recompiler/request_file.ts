@@ -8,13 +8,24 @@ import { hex, UsageError } from "../errors.ts";
 import { TARGETS } from "../rdna/target.ts";
 import { byteChecksum } from "../storage/byte_checksum.ts";
 import type { RecompilerDevice, RecompileRequest } from "./request.ts";
+import {
+  type ColorExport,
+  type DepthControl,
+  EXPORT_FORMATS,
+  type GraphicsState,
+  type Interpolant,
+  type PixelState,
+  type Stage,
+  stageOf,
+  TARGET_NUMBERS,
+  VERTEX_FORMS,
+  type VertexState,
+} from "./stages/state.ts";
 
 /** Schema of the files. */
 export const REQUEST_SCHEMA = "anyagc.request/1";
 /** Ends the names of the files. */
 export const REQUEST_SUFFIX = ".request.json";
-/** Stages that there are; the recompiler's other ones get theirs here. */
-const STAGES = ["compute"] as const;
 /** Words of code at most: 1 MiB. */
 const MAX_CODE_WORDS = 1 << 18;
 const WORDS_PER_LINE = 8;
@@ -87,7 +98,7 @@ const DEVICE_FIELDS = {
     maximum: integer(1, 128),
     perWorkgroup: integer(1, 2 ** 32 - 1),
   })),
-  laneMode: optional(oneOf("native", "spanned")),
+  laneMode: optional(oneOf("native", "spanned", "packed")),
   endsLoops: optional(FLAG),
 } satisfies { readonly [K in keyof Required<RecompilerDevice>]: Field };
 
@@ -111,7 +122,66 @@ const REQUEST_FIELDS = {
   unalignedLoads: optional(FLAG),
   resolve: optional(FLAG),
   device: object(DEVICE_FIELDS),
-} satisfies { readonly [K in keyof Required<Omit<RecompileRequest, "code" | "imageDescriptors">>]: Field };
+} satisfies { readonly [K in keyof Required<Omit<RecompileRequest, "code" | "imageDescriptors" | "graphics">>]: Field };
+
+const INTERPOLANT_FIELDS = {
+  source: {
+    read: (value) => {
+      const [entry, ...more] = typeof value === "object" && value !== null ? Object.entries(value) : [];
+      if (entry === undefined || more.length > 0) return WRONG;
+      const [name, number] = entry, most = name === "param" ? 31 : name === "constant" ? 3 : -1;
+      return Number.isInteger(number) && number >= 0 && number <= most ? { [name]: number } : WRONG;
+    },
+    expected: '{"param": 0 to 31} or {"constant": 0 to 3}',
+  },
+  flat: FLAG,
+  packedHalves: FLAG,
+  pointSprite: FLAG,
+  cylinderWrap: integer(0, 15),
+} satisfies { readonly [K in keyof Interpolant]: Field };
+
+const COLOR_FIELDS = {
+  format: oneOf(...EXPORT_FORMATS),
+  number: oneOf(...TARGET_NUMBERS),
+} satisfies { readonly [K in keyof ColorExport]: Field };
+
+const DEPTH_FIELDS = {
+  exportsDepth: FLAG,
+  exportsStencil: FLAG,
+  exportsMask: FLAG,
+  order: integer(0, 3),
+  beforeShader: FLAG,
+  conservative: integer(0, 3),
+  alphaToMask: FLAG,
+} satisfies { readonly [K in keyof DepthControl]: Field };
+
+/** State of a stage, but for its name, which the file has as `stage`. */
+const STATE_FIELDS = {
+  pixel: {
+    inputAddr: integer(0, 0xffff),
+    inputEna: integer(0, 0xffff),
+    positionLocation: integer(0, 3),
+    positionCorner: FLAG,
+    frontFaceAllBits: FLAG,
+    barycentricControl: integer(0, 0xffff),
+    interpolants: list(63, INTERPOLANT_FIELDS),
+    waveCount: FLAG,
+    colors: list(8, COLOR_FIELDS, 8),
+    targetMask: integer(0, 2 ** 32 - 1),
+    depthFormat: oneOf(...EXPORT_FORMATS),
+    depth: object(DEPTH_FIELDS),
+    perSample: FLAG,
+  } satisfies { readonly [K in keyof Omit<PixelState, "stage">]: Field },
+  vertex: {
+    form: oneOf(...VERTEX_FORMS),
+    vertexVgprs: integer(0, 3),
+    primitiveVgprs: integer(0, 3),
+    positions: integer(1, 4),
+    outControl: integer(0, 2 ** 32 - 1),
+    params: integer(0, 32),
+  } satisfies { readonly [K in keyof Omit<VertexState, "stage">]: Field },
+} as const;
+const STAGES: readonly unknown[] = ["compute", "pixel", "vertex"] satisfies Stage[];
 
 const IMAGE_FIELDS = { pc: integer(0, MAX_CODE_WORDS * 4), words: { ...tuple(8, WORD), read: readDescriptor } };
 
@@ -122,7 +192,7 @@ export function shaderHash(code: Uint32Array): string {
 
 /** A request's file. The code should be cut to the program: see `programWords`. */
 export function encodeRequest(request: RecompileRequest): string {
-  const { code, imageDescriptors } = request;
+  const { code, imageDescriptors, graphics } = request;
   const fields = Object.keys(REQUEST_FIELDS).map((name) => [name, request[name as keyof RecompileRequest]]);
   const lines: string[] = [];
   for (let at = 0; at < code.length; at += WORDS_PER_LINE) {
@@ -130,9 +200,10 @@ export function encodeRequest(request: RecompileRequest): string {
   }
   const file = {
     schema: REQUEST_SCHEMA,
-    stage: STAGES[0],
+    stage: stageOf(request),
     shader: shaderHash(code),
     ...Object.fromEntries(fields),
+    ...(graphics === undefined ? {} : { state: { ...graphics, stage: undefined } }),
     ...(imageDescriptors === undefined ? {} : {
       imageDescriptors: Array.from(
         imageDescriptors,
@@ -146,7 +217,7 @@ export function encodeRequest(request: RecompileRequest): string {
 
 /** What a request's file says. */
 export interface RequestFile {
-  readonly stage: typeof STAGES[number];
+  readonly stage: Stage;
   /** {@linkcode shaderHash} of the code. */
   readonly shader: string;
   readonly request: RecompileRequest;
@@ -161,9 +232,13 @@ export function decodeRequest(bytes: Uint8Array, file: string): RequestFile {
     throw wrong(file, `is no JSON (cut off, or damaged?): ${(error as Error).message.slice(0, 200)}`);
   }
   if (typeof data !== "object" || data === null || Array.isArray(data)) throw wrong(file, "is no JSON object");
-  const { schema, stage, shader, code: lines, imageDescriptors: images, ...rest } = data as Record<string, unknown>;
+  const { schema, stage: given, shader, code: lines, imageDescriptors: images, state, ...rest } = data as Record<
+    string,
+    unknown
+  >;
   if (schema !== REQUEST_SCHEMA) throw wrong(file, `schema is not "${REQUEST_SCHEMA}"`);
-  if (!STAGES.includes(stage as "compute")) throw wrong(file, `stage is not ${STAGES.join(" or ")}`);
+  if (!STAGES.includes(given)) throw wrong(file, `stage is not ${STAGES.join(" or ")}`);
+  const stage = given as Stage;
   const code = readCode(lines, file);
   const hash = shaderHash(code);
   if (shader !== undefined && shader !== hash) {
@@ -173,8 +248,17 @@ export function decodeRequest(bytes: Uint8Array, file: string): RequestFile {
   const [x, y, z] = fields.workgroupSize;
   if (x * y * z > 1024) throw wrong(file, `workgroupSize has ${x * y * z} threads; 1024 are possible`);
   const imageDescriptors = images === undefined ? undefined : readImages(images, file);
-  const request = { code, ...fields, ...(imageDescriptors === undefined ? {} : { imageDescriptors }) };
-  return { stage: stage as "compute", shader: hash, request };
+  if (stage === "compute" && state !== undefined) throw wrong(file, "a compute program has no state");
+  const graphics = stage === "compute"
+    ? undefined
+    : { stage, ...readFields(state, STATE_FIELDS[stage], "state.", file) } as unknown as GraphicsState;
+  const request = {
+    code,
+    ...fields,
+    ...(graphics === undefined ? {} : { graphics }),
+    ...(imageDescriptors === undefined ? {} : { imageDescriptors }),
+  };
+  return { stage, shader: hash, request };
 }
 
 function readCode(lines: unknown, file: string): Uint32Array {
@@ -209,6 +293,17 @@ function object(fields: Readonly<Record<string, Field>>): Field {
   return { read: (value) => new Inner(value, fields), expected: "an object" };
 }
 
+/** A field that is a list of objects, `least` to `most` of them. */
+function list(most: number, fields: Readonly<Record<string, Field>>, least = 0): Field {
+  return {
+    read: (value) => {
+      if (!Array.isArray(value) || value.length > most || value.length < least) return WRONG;
+      return value.map((item) => new Inner(item, fields));
+    },
+    expected: `a list of ${least === most ? most : `at most ${most}`} objects`,
+  };
+}
+
 /** Fields that are still to be read. */
 class Inner {
   constructor(readonly value: unknown, readonly fields: Readonly<Record<string, Field>>) {}
@@ -229,7 +324,11 @@ function readFields(data: unknown, fields: Readonly<Record<string, Field>>, path
     }
     const value = read(given[name]);
     if (value === WRONG) throw wrong(file, `${path}${name} is not ${expected}`);
-    result[name] = value instanceof Inner ? readFields(value.value, value.fields, `${path}${name}.`, file) : value;
+    const inner = (item: unknown, place: string) =>
+      item instanceof Inner ? readFields(item.value, item.fields, `${place}.`, file) : item;
+    result[name] = Array.isArray(value)
+      ? value.map((item, k) => inner(item, `${path}${name}[${k}]`))
+      : inner(value, `${path}${name}`);
   }
   return result;
 }

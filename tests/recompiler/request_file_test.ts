@@ -24,6 +24,51 @@ const FULL: RecompileRequest = {
     requiredSubgroup: { minimum: 8, maximum: 64, perWorkgroup: 16 },
   },
 };
+/** A pixel and a vertex program, every field of their states other than its default. */
+const GRAPHICS: RecompileRequest[] = [
+  {
+    ...makeRequest({ code: COPY }),
+    graphics: {
+      stage: "pixel",
+      inputAddr: 0x7fff,
+      inputEna: 0x402,
+      positionLocation: 2,
+      positionCorner: true,
+      frontFaceAllBits: true,
+      barycentricControl: 0x11,
+      interpolants: [
+        { source: { param: 31 }, flat: true, packedHalves: false, pointSprite: false, cylinderWrap: 0 },
+        { source: { constant: 3 }, flat: false, packedHalves: true, pointSprite: true, cylinderWrap: 15 },
+      ],
+      waveCount: true,
+      colors: Array.from({ length: 8 }, (_, i) => ({ format: i === 0 ? "32_abgr" : "zero", number: "sint" })),
+      targetMask: 0xffff_ffff,
+      depthFormat: "32_gr",
+      depth: {
+        exportsDepth: true,
+        exportsStencil: true,
+        exportsMask: true,
+        order: 3,
+        beforeShader: true,
+        conservative: 2,
+        alphaToMask: true,
+      },
+      perSample: true,
+    },
+  },
+  {
+    ...makeRequest({ code: COPY }),
+    graphics: {
+      stage: "vertex",
+      form: "ngg",
+      vertexVgprs: 3,
+      primitiveVgprs: 1,
+      positions: 4,
+      outControl: 0xffff_ffff,
+      params: 32,
+    },
+  },
+];
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** A file with fields changed. */
@@ -41,6 +86,28 @@ Deno.test("a request's file holds every field: what is read is what was written"
   }
 });
 
+Deno.test("the files of pixel and vertex programs hold the stage's state", () => {
+  for (const request of GRAPHICS) {
+    const { request: read, stage } = decodeRequest(bytes(encodeRequest(request)), "x");
+    assertEquals(read, request);
+    assertEquals(stage, request.graphics!.stage);
+  }
+  const cases: [(state: Record<string, unknown>) => void, RegExp][] = [
+    [(state) => delete state.colors, /state.colors is missing: a list of 8 objects/],
+    [(state) => (state.colors as unknown[]).pop(), /state.colors is not a list of 8 objects/],
+    [
+      (state) => (state.interpolants as { source: unknown }[])[1].source = { param: 32 },
+      /interpolants\[1\].source is not/,
+    ],
+    [(state) => state.primitives = 1, /there is no field state.primitives/],
+  ];
+  for (const [change, message] of cases) {
+    const file = JSON.parse(encodeRequest(GRAPHICS[0]));
+    change(file.state);
+    assertMatch(assertThrows(() => decodeRequest(bytes(JSON.stringify(file)), "x"), UsageError).message, message);
+  }
+});
+
 Deno.test("words of a program are those up to its last reachable one; of malformed code, all without zeros at the end", () => {
   const code = Uint32Array.from([...COPY, 1, 2, 3, 4]);
   assertEquals(programWords(makeRequest({ code })), COPY.length);
@@ -51,7 +118,9 @@ Deno.test("words of a program are those up to its last reachable one; of malform
 Deno.test("a malformed request's file is refused with the file, the field, and what it should be", () => {
   const cases: [(file: Record<string, unknown>) => void, RegExp][] = [
     [(file) => file.schema = "anyagc.request/2", /schema is not "anyagc.request\/1"/],
-    [(file) => file.stage = "pixel", /stage is not compute/],
+    [(file) => file.stage = "geometry", /stage is not compute or pixel or vertex/],
+    [(file) => file.stage = "pixel", /state is no object/],
+    [(file) => file.state = {}, /a compute program has no state/],
     [(file) => delete file.floatMode, /floatMode is missing: a whole number from 0 to 255/],
     [(file) => file.floatMode = 256, /floatMode is not a whole number from 0 to 255/],
     [(file) => file.waveSize = 16, /waveSize is not 32 or 64/],
