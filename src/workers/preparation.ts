@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { runRecompileJob } from "../driver/pools/preparation.ts";
+import { type PreparationServices, runRecompileJob } from "../driver/pools/preparation.ts";
 import { attachRoom, JobKind } from "../driver/pools/room.ts";
 import type { PoolWorkerMessage, PoolWorkerStart } from "../driver/pools/worker_pool.ts";
+import { ShaderCache } from "../driver/shader_cache/shader_cache.ts";
 import { SyncError } from "../sync/sync_error.ts";
 
 const scope = globalThis as unknown as { postMessage(message: PoolWorkerMessage): void };
@@ -13,12 +14,18 @@ const scope = globalThis as unknown as { postMessage(message: PoolWorkerMessage)
 globalThis.addEventListener("message", (event) => {
   const start = (event as MessageEvent<PoolWorkerStart>).data;
   const room = attachRoom(start.room);
+  const cache = start.cache && new ShaderCache(start.cache.folder, start.cache);
+  cache?.attachWriter(room);
+  const services: PreparationServices = {
+    keep: cache && ((request, artifact) => cache.add(request, artifact)),
+    log: (log) => scope.postMessage({ log }),
+  };
   scope.postMessage("ready");
   for (;;) {
     const job = room.board.take(start.pool);
     if (job === "stopped") break;
     if (job === "timed-out") continue;
-    if (job.kind === JobKind.Recompile) runRecompileJob(room, job);
+    if (job.kind === JobKind.Recompile || job.kind === JobKind.Variant) runRecompileJob(room, job, services);
     else room.board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} in the preparation pool`));
   }
   room.registry.leave(room.self);

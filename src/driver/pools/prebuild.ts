@@ -14,10 +14,12 @@ export interface PipelineDriver<Request> {
   /**
    * Creates it if the driver's own cache has it (FAIL_ON_PIPELINE_COMPILE_REQUIRED); undefined: it must be compiled. Absent on devices
    * without that.
+   *
+   * @param record see {@linkcode PipelineAhead.record}
    */
-  cached?(request: Request): bigint | undefined;
+  cached?(request: Request, record?: Uint8Array): bigint | undefined;
   /** Creates it, compiling. */
-  create(request: Request): bigint;
+  create(request: Request, record?: Uint8Array): bigint;
 }
 
 /** A pipeline that a dispatch uses, pinned until it has run. */
@@ -36,6 +38,8 @@ export interface PipelineAhead<Request> {
   readonly spirvBytes: number;
   /** `Pool.Prebuild` or `Pool.Replay`. */
   readonly pool: number;
+  /** Goes to the driver's calls with the request, for a journal; no part of the key. */
+  readonly record?: Uint8Array;
   /** 0 to 7; default 4. */
   readonly priority?: number;
   /** The driver can tell whether its cache has it: tried without a hold first. */
@@ -48,17 +52,24 @@ export interface PipelineAhead<Request> {
  * @returns true if it was queued
  */
 export function announcePipeline<Request>(room: Room, ahead: PipelineAhead<Request>): boolean {
-  const bytes = encodeData(ahead.request);
-  const reference = room.pipelines.announce(keyOfBytes(bytes));
+  const { request, record } = ahead, key = pipelineKey(request);
+  const reference = room.pipelines.announce(key);
   if (reference === undefined) return false;
-  const blob = room.arena.append(bytes);
-  const ticket = room.board.submit({
-    pool: ahead.pool,
-    kind: JobKind.Pipeline,
-    priority: ahead.priority,
-    bytes: ahead.cacheCanTell ? undefined : ahead.spirvBytes,
-    payload: [...blobPayload(blob), ahead.spirvBytes],
-  });
+  let ticket: number, blob: number | undefined;
+  try {
+    blob = room.arena.append(encodeData({ request, record }));
+    ticket = room.board.submit({
+      pool: ahead.pool,
+      kind: JobKind.Pipeline,
+      priority: ahead.priority,
+      bytes: ahead.cacheCanTell ? undefined : ahead.spirvBytes,
+      payload: [...blobPayload(blob), ahead.spirvBytes],
+    });
+  } catch (error) {
+    if (blob !== undefined) room.arena.retire(blob);
+    withdraw(room, key);
+    throw error;
+  }
   room.arena.share(blob);
   room.pipelines.setJob(reference, ticket);
   return true;
@@ -74,16 +85,17 @@ export function computePipeline<Request>(
   room: Room,
   request: Request,
   driver: PipelineDriver<Request>,
+  record?: Uint8Array,
 ): PreparedPipeline {
   assertNoLocksHeld("create a pipeline");
-  const key = keyOfBytes(encodeData(request));
+  const key = pipelineKey(request);
   for (;;) {
     const begun = room.pipelines.begin(key);
     const { reference, pin } = begun;
     if (begun.state === "ready") return { pipeline: begun.value, reference, pin };
     if (begun.state === "create") {
       endQueued(room, begun.job);
-      return { pipeline: createNow(room, reference, pin, () => driver.create(request)), reference, pin };
+      return { pipeline: createNow(room, reference, pin, () => driver.create(request, record)), reference, pin };
     }
     const ended = room.pipelines.wait(reference);
     if (ended.state === "ready") return { pipeline: ended.value, reference, pin };
@@ -98,17 +110,17 @@ export function computePipeline<Request>(
  */
 export function runPipelineJob<Request>(room: Room, job: ClaimedJob, driver: PipelineDriver<Request>): void {
   const blob = payloadBlob(job.payload);
-  const request = decodeData(room.arena.read(blob)) as Request;
-  const begun = room.pipelines.begin(keyOfBytes(encodeData(request)));
+  const { request, record } = decodeData(room.arena.read(blob)) as { request: Request; record: Uint8Array | undefined };
+  const begun = room.pipelines.begin(pipelineKey(request));
   const { reference, pin } = begun;
   try {
     if (begun.state === "create") {
       if (job.admitted || driver.cached === undefined) {
-        createNow(room, reference, pin, () => driver.create(request), false);
+        createNow(room, reference, pin, () => driver.create(request, record), false);
       } else {
         let pipeline: bigint | undefined;
         try {
-          pipeline = driver.cached(request);
+          pipeline = driver.cached(request, record);
         } catch (error) {
           room.pipelines.fail(reference, error);
           throw error;
@@ -155,6 +167,18 @@ function createNow(room: Room, reference: number, pin: number, create: () => big
   }
   room.pipelines.publish(reference, pipeline);
   return pipeline;
+}
+
+/** The key of a request in the room's table. */
+function pipelineKey(request: unknown): Uint32Array<ArrayBuffer> {
+  return keyOfBytes(encodeData(request));
+}
+
+/** An announced key whose job could not be queued is not announced. */
+function withdraw(room: Room, key: Uint32Array): void {
+  const begun = room.pipelines.begin(key);
+  if (begun.state === "create") room.pipelines.abandon(begun.reference);
+  room.pipelines.unpin(begun.pin);
 }
 
 /** The job that was to create what is created here has nothing to do any more. */

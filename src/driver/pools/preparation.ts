@@ -1,16 +1,19 @@
 /**
  * Recompiles as jobs. A request is plain data; its key is the SHA-256 of its bytes, so equal requests are recompiled once, whoever asks: a
- * loader ahead of use ({@linkcode announceArtifact}), a dispatch that needs it now ({@linkcode artifact}), or the main isolate, which may not
- * block ({@linkcode artifactAsync}).
+ * loader ahead of use ({@linkcode announceArtifact}), a draw or dispatch that needs it now ({@linkcode artifact}), or the main isolate, which may
+ * not block ({@linkcode artifactAsync}).
  *
  * @module
  */
+import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
 import { assertNoLocksHeld } from "../../sync/held_locks.ts";
 import type { ClaimedJob } from "../../sync/job_types.ts";
 import { decodeData, encodeData } from "../../sync/plain_data.ts";
 import { SyncError } from "../../sync/sync_error.ts";
+import { RECHECK_MS, waitForWork } from "../../sync/waits.ts";
+import { failureLine, type LogLine, markFailure } from "./failures.ts";
 import { blobPayload, JobKind, keyOfBytes, payloadBlob, Pool, type Room } from "./room.ts";
 
 /** A pinned artifact. */
@@ -22,21 +25,69 @@ export interface PreparedArtifact {
   readonly pin: number;
 }
 
-/** Priority of what nobody waits for yet, and of what somebody waits for. */
-const AHEAD = 5, NEEDED = 0;
+/** What who recompiles has beside the room. */
+export interface PreparationServices {
+  /** Gets each artifact that this isolate made, for later runs. Must return at once. */
+  readonly keep?: (request: RecompileRequest, artifact: Artifact) => void;
+  /** Told what failed ahead of use; console.error when left out. */
+  readonly log?: LogLine;
+}
+
+/** Priorities: of what nobody waits for yet, of what a submission that is on its way will need, and of what somebody waits for. */
+export const AHEAD = 5, NAMED = 1, NEEDED = 0;
+
+/** A request with its bytes and its key in the room's tables. */
+export interface KeyedRequest {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly key: Uint32Array<ArrayBuffer>;
+}
+
+/** Nobody changes it: to sleep on. */
+const NEVER = new Int32Array(new SharedArrayBuffer(4));
+
+/** The key of a request. */
+export function keyOfRequest(request: RecompileRequest): KeyedRequest {
+  const bytes = encodeData(request);
+  return { bytes, key: keyOfBytes(bytes) };
+}
 
 /**
  * Queues a recompile on the preparation pool, unless the artifact is there, in the making, or queued.
  *
+ * @param shader what the guest's shader is called: a failure is then marked and logged (failures.ts), since nobody may ever ask for it
  * @returns true if it was queued
  * @throws SyncError if a capacity is used up (`sync.board-full`, `sync.table-full`, `sync.arena-full`).
  */
-export function announceArtifact(room: Room, request: RecompileRequest, priority = AHEAD): boolean {
-  const { bytes, key } = keyOf(request);
+export function announceArtifact(
+  room: Room,
+  request: RecompileRequest,
+  priority = AHEAD,
+  shader?: string,
+  { bytes, key } = keyOfRequest(request),
+): boolean {
   const reference = room.artifacts.announce(key);
   if (reference === undefined) return false;
-  room.artifacts.setJob(reference, submit(room, bytes, priority, false));
+  let ticket: number;
+  try {
+    ticket = shader === undefined
+      ? submit(room, JobKind.Recompile, bytes, priority, false)
+      : submit(room, JobKind.Variant, encodeData({ request, shader }), priority, false);
+  } catch (error) {
+    withdraw(room, key);
+    throw error;
+  }
+  room.artifacts.setJob(reference, ticket);
   return true;
+}
+
+/**
+ * Says that a draw or dispatch will need a request: its job, if it is still queued, becomes more urgent.
+ *
+ * @returns true if it did
+ */
+export function raiseArtifact(room: Room, key: Uint32Array, priority = NAMED): boolean {
+  const ticket = room.artifacts.pendingJob(key);
+  return ticket !== 0 && room.board.raise(ticket, priority);
 }
 
 /**
@@ -45,12 +96,16 @@ export function announceArtifact(room: Room, request: RecompileRequest, priority
  *
  * @throws what the recompiler throws, wherever it ran.
  */
-export function artifact(room: Room, request: RecompileRequest): PreparedArtifact {
+export function artifact(
+  room: Room,
+  request: RecompileRequest,
+  services: PreparationServices = {},
+  { key } = keyOfRequest(request),
+): PreparedArtifact {
   assertNoLocksHeld("recompile or wait for an artifact");
-  const { key } = keyOf(request);
   for (;;) {
     const begun = room.artifacts.begin(key);
-    if (begun.state === "create") return createHere(room, request, begun);
+    if (begun.state === "create") return createHere(room, request, begun, services);
     if (begun.state === "ready") return prepared(room, begun.value, begun);
     const ended = room.artifacts.wait(begun.reference);
     if (ended.state === "ready") return prepared(room, ended.value, begun);
@@ -65,9 +120,9 @@ export function artifact(room: Room, request: RecompileRequest): PreparedArtifac
  * @throws what the recompiler throws. @throws SyncError `sync.board-closed` if the pool is stopped.
  */
 export async function artifactAsync(room: Room, request: RecompileRequest): Promise<PreparedArtifact> {
-  const { bytes } = keyOf(request);
+  const { bytes } = keyOfRequest(request);
   for (;;) {
-    const ticket = submit(room, bytes, NEEDED, true);
+    const ticket = submit(room, JobKind.Recompile, bytes, NEEDED, true);
     const outcome = await room.board.waitAsync(ticket);
     room.board.release(ticket);
     if (outcome.state === "failed") throw outcome.error;
@@ -79,24 +134,91 @@ export async function artifactAsync(room: Room, request: RecompileRequest): Prom
   }
 }
 
-/** A worker's part: does one job of the preparation pool. What the recompiler throws is the error of the entry and of the job. */
-export function runRecompileJob(room: Room, job: ClaimedJob): void {
-  const blob = payloadBlob(job.payload);
-  const request = decodeData(room.arena.read(blob)) as RecompileRequest;
+/**
+ * Publishes an artifact that an earlier run left, unless the request is known.
+ *
+ * @returns true if it is there because of this call
+ */
+export function publishArtifact(room: Room, key: Uint32Array, made: Artifact): boolean {
+  const begun = room.artifacts.begin(key);
   try {
-    room.board.finish(job.ticket, BigInt(recompileOnce(room, request, job.payload[2] !== 0)));
+    if (begun.state !== "create") return false;
+    publish(room, begun.reference, () => made);
+    return true;
+  } finally {
+    room.artifacts.unpin(begun.pin);
+  }
+}
+
+/**
+ * Ends a request's job, for who needs it ended (not its artifact): one that is queued is claimed and run here, one that runs is waited for. What
+ * the recompiler throws is marked and logged, not thrown.
+ *
+ * @throws SyncError `sync.wait-with-lock` if this isolate holds a lock.
+ */
+export function finishArtifact(room: Room, key: Uint32Array, services: PreparationServices = {}): void {
+  assertNoLocksHeld("run or wait for a recompile");
+  let patience = 1000;
+  for (;;) {
+    const state = room.artifacts.peek(key);
+    if (state === undefined || state === "ready") return;
+    if (state === "pending") {
+      const ticket = room.artifacts.pendingJob(key);
+      const job = ticket === 0 ? undefined : room.board.claim(ticket);
+      if (job !== undefined) runRecompileJob(room, job, services);
+      else if (ticket !== 0) room.board.wait(ticket, RECHECK_MS); // claimed; should its worker die, it is claimable again
+      else if (patience-- === 0) return; // who announced it died before it queued the job
+      else waitForWork(NEVER, 0, 0, 1, "a job that is about to be queued");
+      continue;
+    }
+    const { reference, pin, state: begun } = room.artifacts.begin(key);
+    if (begun === "create") room.artifacts.abandon(reference); // it ended badly just now
+    else if (begun === "building") room.artifacts.wait(reference);
+    room.artifacts.unpin(pin);
+  }
+}
+
+/** A worker's part: does one job of the preparation pool. What the recompiler throws is the error of the entry and of the job. */
+export function runRecompileJob(room: Room, job: ClaimedJob, services: PreparationServices = {}): void {
+  const blob = payloadBlob(job.payload);
+  const data = decodeData(room.arena.read(blob));
+  const { request, shader } = job.kind === JobKind.Variant
+    ? data as { request: RecompileRequest; shader: string }
+    : { request: data as RecompileRequest, shader: undefined };
+  const { key } = keyOfRequest(request);
+  try {
+    room.board.finish(job.ticket, BigInt(recompileOnce(room, request, key, job.payload[2] !== 0, services)));
   } catch (error) {
+    if (shader !== undefined) noteFailure(room, key, shader, error, services);
     room.board.fail(job.ticket, error);
   }
   room.arena.retire(blob);
 }
 
+/** Marks what failed ahead of use, and logs it unless it was marked before. */
+export function noteFailure(
+  room: Room,
+  key: Uint32Array,
+  shader: string,
+  error: unknown,
+  { log = console.error }: PreparationServices,
+): void {
+  const failure = { shader, kind: error instanceof NeedsImageDescriptors ? "deferred" : "failed", error } as const;
+  if (markFailure(room, key, failure) && failure.kind === "failed") log(failureLine(failure));
+}
+
 /** Recompiles unless somebody has, or does; `wanted`: then waits for that one. Gives the entry's reference. */
-function recompileOnce(room: Room, request: RecompileRequest, wanted: boolean): number {
+function recompileOnce(
+  room: Room,
+  request: RecompileRequest,
+  key: Uint32Array,
+  wanted: boolean,
+  services: PreparationServices,
+): number {
   for (;;) {
-    const begun = room.artifacts.begin(keyOf(request).key);
+    const begun = room.artifacts.begin(key);
     try {
-      if (begun.state === "create") publish(room, begun.reference, () => recompile(request));
+      if (begun.state === "create") make(room, begun.reference, request, services);
       if (begun.state !== "building" || !wanted) return begun.reference;
       const ended = room.artifacts.wait(begun.reference);
       if (ended.state === "failed") throw ended.error;
@@ -119,11 +241,12 @@ function createHere(
   room: Room,
   request: RecompileRequest,
   { reference, pin, job }: { reference: number; pin: number; job: number },
+  services: PreparationServices,
 ): PreparedArtifact {
   // The job that was queued for it has nothing to do any more.
   const queued = job === 0 ? undefined : room.board.claim(job);
   try {
-    return { artifact: publish(room, reference, () => recompile(request)), reference, pin };
+    return { artifact: make(room, reference, request, services), reference, pin };
   } catch (error) {
     room.artifacts.unpin(pin);
     throw error;
@@ -133,6 +256,13 @@ function createHere(
       room.arena.retire(payloadBlob(queued.payload));
     }
   }
+}
+
+/** Recompiles, publishes, and keeps for later runs. */
+function make(room: Room, reference: number, request: RecompileRequest, { keep }: PreparationServices): Artifact {
+  const made = publish(room, reference, () => recompile(request));
+  keep?.(request, made);
+  return made;
 }
 
 /** Makes an artifact and publishes it, or the error. */
@@ -150,25 +280,27 @@ function publish(room: Room, reference: number, make: () => Artifact): Artifact 
   return made;
 }
 
-function submit(room: Room, request: Uint8Array, priority: number, wanted: boolean): number {
-  const blob = room.arena.append(request);
+/** An announced key whose job could not be queued is not announced. */
+function withdraw(room: Room, key: Uint32Array): void {
+  const begun = room.artifacts.begin(key);
+  if (begun.state === "create") room.artifacts.abandon(begun.reference);
+  room.artifacts.unpin(begun.pin);
+}
+
+function submit(room: Room, kind: number, data: Uint8Array, priority: number, wanted: boolean): number {
+  const blob = room.arena.append(data);
   const payload = [...blobPayload(blob), wanted ? 1 : 0];
-  const ticket = room.board.submit({
-    pool: Pool.Preparation,
-    kind: JobKind.Recompile,
-    priority,
-    payload,
-    keep: wanted,
-  });
+  let ticket: number;
+  try {
+    ticket = room.board.submit({ pool: Pool.Preparation, kind, priority, payload, keep: wanted });
+  } catch (error) {
+    room.arena.retire(blob);
+    throw error;
+  }
   room.arena.share(blob);
   return ticket;
 }
 
 function prepared(room: Room, value: bigint, { reference, pin }: { reference: number; pin: number }): PreparedArtifact {
   return { artifact: decodeData(room.arena.view(Number(value))) as Artifact, reference, pin };
-}
-
-function keyOf(request: RecompileRequest): { bytes: Uint8Array<ArrayBuffer>; key: Uint32Array } {
-  const bytes = encodeData(request);
-  return { bytes, key: keyOfBytes(bytes) };
 }

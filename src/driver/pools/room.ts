@@ -19,6 +19,8 @@ export const Pool = {
   Prebuild: 1,
   /** The journal's replay at start. */
   Replay: 2,
+  /** The one writer of the shader cache; always there, with room for one worker. */
+  Writer: 3,
 } as const;
 
 /** What the jobs are. */
@@ -27,6 +29,10 @@ export const JobKind = {
   Recompile: 1,
   /** Create the pipeline whose request is in the blob whose reference is payload 0 (low) and 1 (high); payload 2: SPIR-V bytes. */
   Pipeline: 2,
+  /** Recompile ahead of use, for a shader of the guest's: the request, with what the shader is called, is in the blob (payload 0 and 1). */
+  Variant: 3,
+  /** Write an entry of the shader cache, which is in the blob (payload 0 and 1). */
+  Entry: 4,
 } as const;
 
 /** Sizes of a room. */
@@ -46,6 +52,7 @@ export interface RoomHandle {
   readonly board: JobBoardHandle;
   readonly artifacts: KeyedTableHandle;
   readonly pipelines: KeyedTableHandle;
+  readonly failures: KeyedTableHandle;
   readonly gpu: MutexHandle;
 }
 
@@ -60,6 +67,8 @@ export interface Room {
   readonly artifacts: KeyedTable;
   /** SHA-256 of a pipeline's key -> pipeline handle. */
   readonly pipelines: KeyedTable;
+  /** SHA-256 of a recompile request that failed in the background -> reference of the blob that says why: see failures.ts. */
+  readonly failures: KeyedTable;
   readonly gpu: GpuMutex;
   readonly handle: RoomHandle;
 }
@@ -69,10 +78,11 @@ export function createRoom(options: RoomOptions): Room {
   const registry = IsolateRegistry.create(64);
   const self = registry.enter();
   const arena = Arena.create(self, { bytes: options.arenaBytes });
-  const pools = options.workers.map((workers) => ({ workers }));
+  const pools = [...options.workers, 1].map((workers) => ({ workers }));
   const board = JobBoard.create(self, arena, { pools, limitBytes: options.compileBytes });
   const artifacts = KeyedTable.create(self, arena, { name: "artifacts" });
   const pipelines = KeyedTable.create(self, arena, { name: "pipelines" });
+  const failures = KeyedTable.create(self, arena, { name: "failures" });
   const gpu = new GpuMutex(self);
   const handle = {
     registry: registry.handle,
@@ -80,9 +90,10 @@ export function createRoom(options: RoomOptions): Room {
     board: board.handle,
     artifacts: artifacts.handle,
     pipelines: pipelines.handle,
+    failures: failures.handle,
     gpu: gpu.handle,
   };
-  return { registry, self, arena, board, artifacts, pipelines, gpu, handle };
+  return { registry, self, arena, board, artifacts, pipelines, failures, gpu, handle };
 }
 
 /** The same in a worker, which becomes a member. */
@@ -97,6 +108,7 @@ export function attachRoom(handle: RoomHandle): Room {
     board: JobBoard.attach(self, arena, handle.board),
     artifacts: KeyedTable.attach(self, arena, "artifacts", handle.artifacts),
     pipelines: KeyedTable.attach(self, arena, "pipelines", handle.pipelines),
+    failures: KeyedTable.attach(self, arena, "failures", handle.failures),
     gpu: new GpuMutex(self, handle.gpu),
     handle,
   };

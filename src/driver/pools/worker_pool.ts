@@ -6,6 +6,9 @@
  */
 import { HostError } from "../../errors.ts";
 import type { Death } from "../../sync/isolates.ts";
+import type { ShaderCacheHandle } from "../shader_cache/shader_cache.ts";
+import type { DriverRoomHandle } from "./driver_room.ts";
+import type { LogLine } from "./failures.ts";
 import type { Room, RoomHandle } from "./room.ts";
 
 /** What a worker gets when it starts. */
@@ -13,10 +16,14 @@ export interface PoolWorkerStart {
   readonly room: RoomHandle;
   /** Which pool of the board. */
   readonly pool: number;
+  /** Where what it makes is kept for later runs, if it is. */
+  readonly cache?: ShaderCacheHandle;
+  /** The Vulkan side of the room, for pools that make pipelines. */
+  readonly driver?: DriverRoomHandle;
 }
 
-/** What a worker says: once when it has attached, once when it goes home. */
-export type PoolWorkerMessage = "ready" | "done";
+/** What a worker says: once when it has attached, once when it goes home; and lines for the log. */
+export type PoolWorkerMessage = "ready" | "done" | { readonly log: string };
 
 /** How a pool is set up. */
 export interface WorkerPoolOptions {
@@ -32,6 +39,12 @@ export interface WorkerPoolOptions {
   readonly restarts?: number;
   /** Told of every death. */
   readonly onDeath?: (death: Death | undefined, message: string) => void;
+  /** Gets the workers' lines; console.error when left out. */
+  readonly onLog?: LogLine;
+  /** Where artifacts are kept for later runs (`ShaderCache.share`); nowhere when left out. */
+  readonly cache?: ShaderCacheHandle;
+  /** The Vulkan side of the room, for pools that make pipelines. */
+  readonly driver?: DriverRoomHandle;
 }
 
 /** How often deaths are looked for that no event told of, in milliseconds. */
@@ -104,6 +117,7 @@ export class WorkerPool {
       this.#notify();
     };
     worker.onmessage = ({ data }: MessageEvent<PoolWorkerMessage>) => {
+      if (typeof data === "object") return (this.#options.onLog ?? console.error)(data.log);
       if (data === "done") this.#workers.delete(worker);
       settle();
     };
@@ -121,7 +135,8 @@ export class WorkerPool {
       }
       settle();
     };
-    worker.postMessage({ room: this.#room.handle, pool: this.#options.pool } satisfies PoolWorkerStart);
+    const { pool, cache, driver } = this.#options;
+    worker.postMessage({ room: this.#room.handle, pool, cache, driver } satisfies PoolWorkerStart);
   }
 
   #sweep(message: string): void {

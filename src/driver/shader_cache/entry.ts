@@ -17,7 +17,7 @@ import { decodeData, encodeData } from "../../sync/plain_data.ts";
 const MAGIC = new TextEncoder().encode("AGCSHDR1");
 const CHECKSUM_AT = 24, HEADER_BYTES = CHECKSUM_AT + CHECKSUM_BYTES;
 const SPIRV_MAGIC = 0x07230203;
-const LANE_MODES: readonly unknown[] = ["laneless", "native", "spanned"] satisfies Artifact["laneMode"][];
+const LANE_MODES: readonly unknown[] = ["laneless", "native", "spanned", "packed"] satisfies Artifact["laneMode"][];
 
 /** Ends the names of entries. */
 export const ENTRY_SUFFIX = ".shader";

@@ -1,32 +1,20 @@
 /**
- * Artifacts of earlier runs, a file each. Looking one up reads the file; new ones wait in a queue, which is written out by {@linkcode ShaderCache.flush}
- * after a run, never by a dispatch. Any number of processes may use a folder: a file is there whole or not at all, and one that another process removes is
- * recompiled.
+ * Artifacts of earlier runs, a file each. Looking one up reads the file. New ones go to the writer of the process where there is one
+ * ({@linkcode ShaderCache.attachWriter}); else they wait in a queue, which is written out by {@linkcode ShaderCache.flush} after a run, never by a dispatch. Any
+ * number of processes may use a folder: a file is there whole or not at all, and one that another process removes is recompiled.
  *
  * @module
  */
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
-import { writeFileAtomically } from "../../storage/atomic_file.ts";
 import { ensurePrivate } from "../../storage/cache_folder.ts";
-import { withLock } from "../../storage/file_lock.ts";
-import {
-  decodeEntry,
-  encodeEntry,
-  ENTRY_SUFFIX,
-  entryName,
-  parseEntryName,
-  type RequestKey,
-  requestKey,
-} from "./entry.ts";
+import type { Room } from "../pools/room.ts";
+import { queueEntry, queueUses, type ShaderCacheHandle } from "./background_writer.ts";
+import { decodeEntry, encodeEntry, entryName, parseEntryName, type RequestKey, requestKey } from "./entry.ts";
+import { EntryWriter } from "./entry_writer.ts";
 
-const FILE_MODE = 0o600;
+export type { ShaderCacheHandle } from "./background_writer.ts";
+
 const LIMIT_BYTES = 256 << 20, ENTRY_LIMIT_BYTES = 32 << 20;
-/** Of the limit, what stays when it is passed: so that not every run removes something. */
-const KEPT = 7 / 8;
-/** A half-written file is older only if its process is gone. */
-const PARTIAL_MS = 3600_000;
-/** Held while files are removed. */
-const LOCK = "lock";
 
 /** Bounds of a {@linkcode ShaderCache}. */
 export interface ShaderCacheOptions {
@@ -43,10 +31,10 @@ export interface ShaderCacheCounts {
   misses: number;
   /** Files that were not as they were written. */
   damaged: number;
-  /** Files that were written, and that could not be. */
+  /** Files that this cache wrote, or gave to the writer, and that could not be written. */
   written: number;
   failed: number;
-  /** Files that were removed to stay within the bounds. */
+  /** Files that this cache removed to stay within the bounds. */
   removed: number;
 }
 
@@ -63,8 +51,10 @@ export class ShaderCache {
   /** What was wrong, for people. */
   readonly notes: string[] = [];
   readonly counts: ShaderCacheCounts = { hits: 0, misses: 0, damaged: 0, written: 0, failed: 0, removed: 0 };
-  readonly #limit: number;
-  readonly #entryLimit: number;
+  readonly #limits: { readonly limitBytes: number; readonly entryLimitBytes: number };
+  readonly #writer: EntryWriter;
+  /** Where the writer of the process takes entries from. */
+  #room: Room | undefined;
   /** Words of code of the entries, by the beginning of their names, with the names. */
   readonly #entries = new Map<string, Map<string, number>>();
   readonly #pending = new Map<string, Pending>();
@@ -74,8 +64,9 @@ export class ShaderCache {
   /** @param folder private to this user; made if need be */
   constructor(folder: string, options: ShaderCacheOptions = {}) {
     this.folder = folder;
-    this.#limit = options.limitBytes ?? LIMIT_BYTES;
-    this.#entryLimit = options.entryLimitBytes ?? ENTRY_LIMIT_BYTES;
+    const { limitBytes = LIMIT_BYTES, entryLimitBytes = ENTRY_LIMIT_BYTES } = options;
+    this.#limits = { limitBytes, entryLimitBytes };
+    this.#writer = new EntryWriter(folder, this.#limits);
     this.#usable = ensurePrivate(folder);
     if (!this.#usable) {
       this.notes.push(`${folder} is no folder that only this user can write to: no shaders are kept`);
@@ -107,34 +98,57 @@ export class ShaderCache {
     return undefined;
   }
 
-  /** Keeps an artifact that {@linkcode find} did not have. It is written by the next {@linkcode flush}. */
+  /** What another isolate needs to use the same folder: `new ShaderCache(handle.folder, handle)`. */
+  get handle(): ShaderCacheHandle {
+    return { folder: this.folder, ...this.#limits };
+  }
+
+  /** From now on the writer of the process (a worker of `Pool.Writer`) writes what is added. */
+  attachWriter(room: Room): void {
+    this.flush();
+    this.#room = room;
+  }
+
+  /**
+   * Keeps an artifact that {@linkcode find} did not have. It goes to the writer, or is written by the next {@linkcode flush}; after that other processes find
+   * it, and until then this cache alone.
+   */
   add(request: RecompileRequest, artifact: Artifact): void {
     if (!this.#usable) return;
     const key = requestKey(request), code = request.code.slice(0, artifact.codeWords), name = entryName(key, code);
+    if (this.#room !== undefined && this.#queue(this.#room, name, encodeEntry(key, code, artifact))) return;
     this.#pending.set(name, { key, code, artifact });
     this.#list(name);
   }
 
-  /** Writes what was added, and removes what is too much. */
+  /** Writes what was added and has no writer, and removes what is too much; with a writer, tells it what was used. */
   flush(): void {
     if (!this.#usable) return;
-    const now = new Date();
-    for (const name of this.#used) {
-      try {
-        if (!this.#pending.has(name)) Deno.utimeSync(`${this.folder}/${name}`, now, now);
-      } catch {
-        // Another process has removed it.
-      }
-    }
+    const used = [...this.#used].filter((name) => !this.#pending.has(name));
     this.#used.clear();
+    try {
+      if (this.#room === undefined) this.#writer.touch(used);
+      else queueUses(this.#room, this.handle, used);
+    } catch {
+      // No room for it, or stopped: they count as used a little less.
+    }
     if (this.#pending.size === 0) return;
     for (const [name, pending] of this.#pending) this.#write(name, pending);
     this.#pending.clear();
+    this.#writer.sweep((name) => this.#unlist(name));
+    this.counts.removed = this.#writer.counts.removed;
+  }
+
+  /** Gives an entry to the writer; it is found here once it is in the folder. False when the writer cannot take it. */
+  #queue(room: Room, name: string, bytes: Uint8Array): boolean {
     try {
-      withLock(`${this.folder}/${LOCK}`, () => this.#sweep(now.getTime()), 0);
+      queueEntry(room, this.handle, name, bytes);
     } catch {
-      // The folder is gone: so is what was too much.
+      return false; // no room for it, or stopped: it stays here until the flush
     }
+    this.counts.written++;
+    this.#list(name);
+    return true;
   }
 
   #list(name: string): void {
@@ -162,7 +176,7 @@ export class ShaderCache {
     let bytes: Uint8Array<ArrayBuffer>;
     const path = `${this.folder}/${name}`;
     try {
-      if (Deno.statSync(path).size > this.#entryLimit) throw new Error("too large to be an entry");
+      if (Deno.statSync(path).size > this.#limits.entryLimitBytes) throw new Error("too large to be an entry");
       bytes = Deno.readFileSync(path);
     } catch {
       this.#unlist(name); // removed by another process, or not to be read
@@ -170,59 +184,20 @@ export class ShaderCache {
     }
     const content = decodeEntry(bytes, key, code);
     if (content.kind === "artifact") return content.artifact;
-    if (content.kind === "damaged") this.counts.damaged++;
+    if (content.kind === "damaged" && this.counts.damaged++ === 0) {
+      this.notes.push(`${path} is damaged: it is recompiled and written anew`);
+    }
     this.#unlist(name); // the next flush replaces it
     return undefined;
   }
 
   #write(name: string, { key, code, artifact }: Pending): void {
-    try {
-      const bytes = encodeEntry(key, code, artifact);
-      if (bytes.length > this.#entryLimit) throw new Error(`an artifact of ${bytes.length} bytes is not kept`);
-      writeFileAtomically(`${this.folder}/${name}`, bytes, FILE_MODE);
+    const problem = this.#writer.write(name, encodeEntry(key, code, artifact));
+    if (problem === undefined) {
       this.counts.written++;
-    } catch (error) {
-      this.#unlist(name);
-      if (this.counts.failed++ === 0) this.notes.push(error instanceof Error ? error.message : String(error));
+      return;
     }
-  }
-
-  /** Removes what was not used for the longest time, and what dead processes left. Of several processes, one does. */
-  #sweep(now: number): void {
-    const files: { name: string; bytes: number; time: number }[] = [];
-    let total = 0;
-    for (const { name } of Deno.readDirSync(this.folder)) {
-      const info = this.#stat(name), time = info?.mtime?.getTime() ?? 0;
-      if (info === undefined) continue;
-      if (name.endsWith(ENTRY_SUFFIX)) {
-        files.push({ name, bytes: info.size, time });
-        total += info.size;
-      } else if (name.endsWith(".part") && now - time > PARTIAL_MS) this.#remove(name);
-    }
-    if (total <= this.#limit) return;
-    files.sort((a, b) => a.time - b.time);
-    for (const { name, bytes } of files) {
-      if (total <= this.#limit * KEPT) break;
-      if (this.#remove(name)) this.counts.removed++;
-      this.#unlist(name);
-      total -= bytes;
-    }
-  }
-
-  #stat(name: string): Deno.FileInfo | undefined {
-    try {
-      return Deno.statSync(`${this.folder}/${name}`);
-    } catch {
-      return undefined; // another process has removed it
-    }
-  }
-
-  #remove(name: string): boolean {
-    try {
-      Deno.removeSync(`${this.folder}/${name}`);
-      return true;
-    } catch {
-      return false; // another process has, or it may not be removed
-    }
+    this.#unlist(name);
+    if (this.counts.failed++ === 0) this.notes.push(problem);
   }
 }

@@ -77,6 +77,15 @@ Deno.test("every field of a request and of its device is part of the key", () =>
       unalignedLoads: true,
       resolve: true,
       imageDescriptors: new Map([[4, new Uint32Array(8)]]),
+      graphics: {
+        stage: "vertex",
+        form: "legacy",
+        vertexVgprs: 0,
+        primitiveVgprs: 0,
+        positions: 1,
+        outControl: 0,
+        params: 1,
+      },
     };
     for (const [field, value] of Object.entries(other)) {
       assertEquals(cache.find({ ...request, [field]: value }), undefined, field);

@@ -1,0 +1,297 @@
+/**
+ * A room on a Vulkan device: the shared structures, the pools, and what every isolate needs to make pipelines for the one device of the
+ * process. The main isolate opens it ({@linkcode openDriverRoom}); queue workers and pool workers attach ({@linkcode attachDriverRoom}).
+ *
+ * @module
+ */
+import { GpuDevice, type SharedDevice } from "../../gpu/device.ts";
+import type { PipelineCache } from "../../gpu/pipeline_cache.ts";
+import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines.ts";
+import { probeDevice } from "../../gpu/probe/probe_device.ts";
+import { recompilerDevice } from "../../gpu/recompiler_device.ts";
+import type { RecompilerDevice } from "../../recompiler/request.ts";
+import { Journal, type JournalOptions } from "../../storage/journal.ts";
+import { switchNumber } from "../../switches.ts";
+import { waitForWorkAsync } from "../../sync/waits.ts";
+import type { GpuMutex } from "../../sync/gpu_mutex.ts";
+import type { PreparationServices } from "./preparation.ts";
+import { attachRoom, createRoom, Pool, type Room, type RoomHandle } from "./room.ts";
+import { type Creation, VulkanPipelineDriver } from "./vulkan_driver.ts";
+import { WorkerPool } from "./worker_pool.ts";
+
+/** Where pipelines are recorded for the next run. */
+export interface JournalPlace {
+  readonly folder: string;
+  readonly name: string;
+  readonly identity: Uint8Array;
+  readonly options?: JournalOptions;
+}
+
+/** What a worker needs to attach; plain data. */
+export interface DriverRoomHandle {
+  readonly room: RoomHandle;
+  readonly device: SharedDevice;
+  readonly recompilerDevice: RecompilerDevice;
+  /** VkPipelineLayout of all compute programs. */
+  readonly layout: bigint;
+  /** VkPipelineCache, or 0. */
+  readonly cache: bigint;
+  readonly journal: JournalPlace | undefined;
+  /** Words of {@linkcode W}. */
+  readonly words: SharedArrayBuffer;
+}
+
+/** How a room is opened. */
+export interface DriverRoomOptions {
+  /** The recompiler's view of the device; probed when left out, which submits to the device's first queue. */
+  readonly recompilerDevice?: RecompilerDevice;
+  /** Stays the caller's, and is saved as pipelines are created. */
+  readonly cache?: PipelineCache;
+  readonly journal?: JournalPlace;
+  /** What an isolate that recompiles does beside; of this isolate. */
+  readonly services?: PreparationServices;
+  /** Workers of the pools, by `Pool`. By default half the hardware threads each, at least one; the prebuild pool by APS5_PREBUILD_THREADS. */
+  readonly workers?: readonly [preparation: number, prebuild: number, replay: number];
+  /** Limit of the compile budget in bytes; APS5_BACKGROUND_COMPILE_KIB by default. */
+  readonly compileBytes?: number;
+  /** Bytes for blobs; 4 GiB by default, taken only when written. */
+  readonly arenaBytes?: number;
+}
+
+/** Shared words. */
+const W = {
+  /** Rung for the main isolate. */
+  Bell: 0,
+  /** Pools that are wanted, a bit each. */
+  Wanted: 1,
+  /** The room is being closed. */
+  Closing: 2,
+  /** Milliseconds of creations that the pipeline cache's file does not have. */
+  UnsavedMs: 3,
+  /** Creations, of them cache hits, and their milliseconds. */
+  Created: 4,
+  Hits: 5,
+  CreatedMs: 6,
+  Count: 8,
+} as const;
+
+/** As soon as the driver has compiled so long for what is not in the cache's file, it is written. */
+const SAVE_AFTER_MS = 2000;
+const DEFAULT_COMPILE_KIB = 8192;
+const ARENA_BYTES = 2 ** 32;
+/** How often teardown looks whether the last creation has ended. */
+const TEARDOWN_MS = 5;
+
+const MODULES: readonly URL[] = ["preparation", "prebuild", "replay"].map((name) =>
+  new URL(`../../workers/${name}.ts`, import.meta.url)
+);
+
+/** See the module; in any isolate. */
+export class DriverRoom {
+  readonly room: Room;
+  readonly device: GpuDevice;
+  readonly recompilerDevice: RecompilerDevice;
+  /** VkPipelineLayout of all compute programs. */
+  readonly layout: bigint;
+  /** Creates pipelines. */
+  readonly driver: VulkanPipelineDriver;
+  /** What a worker needs to attach. */
+  readonly handle: DriverRoomHandle;
+  readonly services: PreparationServices;
+  readonly #words: Int32Array<SharedArrayBuffer>;
+  /** Opened with the first record. */
+  #journal: Journal | undefined;
+
+  /** Used by {@linkcode openDriverRoom} and {@linkcode attachDriverRoom}. */
+  constructor(room: Room, device: GpuDevice, handle: DriverRoomHandle, services: PreparationServices) {
+    this.room = room;
+    this.device = device;
+    this.handle = handle;
+    this.recompilerDevice = handle.recompilerDevice;
+    this.layout = handle.layout;
+    this.services = services;
+    this.#words = new Int32Array(handle.words);
+    this.driver = new VulkanPipelineDriver(device, handle.cache, (creation) => this.#created(creation));
+  }
+
+  /** The lock for guest memory, recording and submission. */
+  get gpu(): GpuMutex {
+    return this.room.gpu;
+  }
+
+  /** The driver can tell whether its cache has a pipeline. */
+  get cacheCanTell(): boolean {
+    return this.driver.cached !== undefined;
+  }
+
+  /** There is work for a pool: the main isolate starts its workers, if it has not. */
+  want(pool: number): void {
+    const bit = 1 << pool, words = this.#words;
+    if ((words[W.Wanted] & bit) !== 0 || (Atomics.or(words, W.Wanted, bit) & bit) !== 0) return;
+    this.#ring();
+  }
+
+  /** Pipelines that all isolates created, how many of them the driver had in its cache by its own word, and milliseconds of all. */
+  creations(): { created: number; hits: number; ms: number } {
+    const words = this.#words;
+    return { created: words[W.Created], hits: words[W.Hits], ms: words[W.CreatedMs] };
+  }
+
+  /** What went wrong with this isolate's journal, for people. */
+  get notes(): string[] {
+    const journal = this.#journal, failures = journal?.failures ?? 0;
+    return [
+      ...journal?.notes ?? [],
+      ...failures === 0 ? [] : [`the journal ${journal!.path}: ${failures} records could not be written`],
+    ];
+  }
+
+  /** A worker's end: it stops being a member. The device is not touched. */
+  leave(): void {
+    this.device.destroy(); // what was loaded by this isolate
+    this.room.registry.leave(this.room.self);
+  }
+
+  /** Whoever creates a pipeline records it, at once: so it is there for the next run, however this one ends. */
+  #created({ ms, hit, record }: Creation): void {
+    const words = this.#words, whole = Math.round(ms);
+    Atomics.add(words, W.Created, 1);
+    Atomics.add(words, W.CreatedMs, whole);
+    if (hit) Atomics.add(words, W.Hits, 1);
+    const { journal } = this.handle;
+    if (record !== undefined && journal !== undefined) {
+      this.#journal ??= new Journal(journal.folder, journal.name, journal.identity, journal.options);
+      this.#journal.append(record);
+    }
+    if (!hit && Atomics.add(words, W.UnsavedMs, whole) + whole >= SAVE_AFTER_MS) this.#ring();
+  }
+
+  #ring(): void {
+    Atomics.add(this.#words, W.Bell, 1);
+    Atomics.notify(this.#words, W.Bell);
+  }
+}
+
+/** The main isolate's: supervises the pools. */
+export class OwnedDriverRoom extends DriverRoom {
+  readonly #cache: PipelineCache | undefined;
+  readonly #workers: readonly number[];
+  readonly #pools: (WorkerPool | undefined)[] = [undefined, undefined, undefined];
+  readonly #watching: Promise<void>;
+  #closed = false;
+
+  /** Used by {@linkcode openDriverRoom}. */
+  constructor(
+    room: Room,
+    device: GpuDevice,
+    handle: DriverRoomHandle,
+    options: DriverRoomOptions,
+    workers: readonly number[],
+  ) {
+    super(room, device, handle, options.services ?? {});
+    this.#cache = options.cache;
+    this.#workers = workers;
+    this.#watching = this.#watch();
+  }
+
+  /** Starts a pool's workers, if they are not there. Pools start by themselves when something is announced for them. */
+  start(pool: number): WorkerPool {
+    return this.#pools[pool] ??= new WorkerPool(this.room, {
+      name: ["preparation", "prebuild", "replay"][pool],
+      module: MODULES[pool],
+      pool,
+      workers: this.#workers[pool],
+      driver: this.handle,
+    });
+  }
+
+  /**
+   * For another device, or before teardown: waits for creations in flight, destroys all pipelines, and allows new ones again with `reopen`.
+   * The device must not be using them.
+   *
+   * @returns pipelines that are still there because somebody pins them
+   */
+  async clearPipelines(reopen: boolean): Promise<number> {
+    const { pipelines } = this.room;
+    pipelines.close();
+    while (!pipelines.waitForBuilds(0)) await new Promise((resolve) => setTimeout(resolve, TEARDOWN_MS));
+    const rest = pipelines.clear((pipeline) => this.driver.destroy(pipeline));
+    if (reopen) pipelines.reopen();
+    return rest;
+  }
+
+  /**
+   * Ends the pools, waits for builds in flight, and destroys the pipelines. Other members must have left; the device must not be using the
+   * pipelines. The device stays.
+   */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const words = new Int32Array(this.handle.words);
+    Atomics.store(words, W.Closing, 1);
+    Atomics.add(words, W.Bell, 1);
+    Atomics.notify(words, W.Bell);
+    await this.#watching;
+    this.room.board.stop("cancel");
+    await Promise.all(this.#pools.map((pool) => pool?.stopped(Infinity)));
+    this.room.registry.sweep();
+    await this.clearPipelines(false);
+    destroyPipelineLayout(this.device, this.layout);
+    this.#cache?.save();
+    this.room.registry.leave(this.room.self);
+  }
+
+  /** What needs the main isolate: starting workers, and writing the pipeline cache. */
+  async #watch(): Promise<void> {
+    const words = new Int32Array(this.handle.words);
+    for (;;) {
+      const seen = Atomics.load(words, W.Bell);
+      if (Atomics.load(words, W.Closing) !== 0) return;
+      const wanted = Atomics.load(words, W.Wanted);
+      for (let pool = 0; pool < this.#pools.length; pool++) if ((wanted & (1 << pool)) !== 0) this.start(pool);
+      if (Atomics.load(words, W.UnsavedMs) >= SAVE_AFTER_MS) {
+        const ms = Atomics.exchange(words, W.UnsavedMs, 0);
+        this.#cache?.created(ms, false);
+        this.#cache?.save();
+      }
+      await waitForWorkAsync(words, W.Bell, seen, 60_000, "something for the main isolate to do");
+    }
+  }
+}
+
+/**
+ * Opens a room on a device, in the main isolate.
+ *
+ * @param device stays the caller's: close the room before it is destroyed
+ */
+export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {}): OwnedDriverRoom {
+  const half = Math.max(1, navigator.hardwareConcurrency >> 1);
+  const workers = options.workers ??
+    [half, Math.max(1, switchNumber("APS5_PREBUILD_THREADS") ?? half), half] as const;
+  const compileBytes = options.compileBytes ??
+    (switchNumber("APS5_BACKGROUND_COMPILE_KIB") ?? DEFAULT_COMPILE_KIB) * 1024;
+  const room = createRoom({ workers, compileBytes, arenaBytes: options.arenaBytes ?? ARENA_BYTES });
+  const handle: DriverRoomHandle = {
+    room: room.handle,
+    device: device.share(),
+    recompilerDevice: options.recompilerDevice ?? probed(device),
+    layout: createPipelineLayout(device),
+    cache: options.cache?.handle ?? 0n,
+    journal: options.journal,
+    words: new SharedArrayBuffer(4 * W.Count),
+  };
+  return new OwnedDriverRoom(room, device, handle, options, workers);
+}
+
+/** The same room in a worker, which becomes a member until it leaves. */
+export function attachDriverRoom(handle: DriverRoomHandle, services: PreparationServices = {}): DriverRoom {
+  return new DriverRoom(attachRoom(handle.room), GpuDevice.attach(handle.device), handle, services);
+}
+
+function probed(device: GpuDevice): RecompilerDevice {
+  const { float, endsLoops } = probeDevice(device);
+  return recompilerDevice(device.capabilities, float, endsLoops);
+}
+
+/** Pools, for callers that start one by hand. */
+export { Pool };
