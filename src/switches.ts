@@ -5,6 +5,8 @@
  * @module
  */
 
+import { UsageError } from "./errors.ts";
+
 /** One environment switch. */
 export interface Switch {
   /** Name of the environment variable. */
@@ -50,10 +52,19 @@ export const SWITCHES = [
     where: "ffi/spirv_tools.ts",
   },
   {
+    name: "ANYAGC_WAIT_TIMEOUT_MS",
+    meaning:
+      "Milliseconds that a queue waits for memory while others run and nobody writes any; then the wait is reported. Waits that nothing can end are " +
+      "reported at once, whatever is set here. 0: no limit.",
+    default:
+      "600000: longer than the longest known pipeline creation (470 s) and a device's limit for a batch (60 s) together",
+    where: "src/driver/queues/wait_timeout.ts",
+  },
+  {
     name: "ANYAGC_WAVE_MODE",
     meaning:
-      "native or spanned: how programs that observe the wave exchange between lanes: by subgroup operations, or through workgroup memory. Programs that " +
-      "cannot be made so are refused.",
+      "native, spanned or packed: how programs that observe the wave exchange between lanes: by subgroup operations, through workgroup memory, or with " +
+      "several lanes in an invocation. Programs that cannot be made so are refused.",
     default: "what suits program and device: `anyagc recompile` says which and why",
     where: "src/gpu/recompiler_device.ts",
   },
@@ -84,6 +95,12 @@ export const SWITCHES = [
     where: "src/driver/shader_cache/open_cache.ts",
   },
   {
+    name: "APS5_BACKGROUND_COMPILE_KIB",
+    meaning: "KiB of SPIR-V that the driver compiles ahead of use at a time, larger modules alone; 0: one at a time.",
+    default: "8192",
+    where: "src/driver/pools/driver_room.ts",
+  },
+  {
     name: "APS5_DUMP_SHADERS",
     meaning:
       "Folder: every request to the recompiler is written there as a file, which `anyagc replay` recompiles again.",
@@ -95,6 +112,12 @@ export const SWITCHES = [
     meaning: "1: pipelines are not recorded, and those that earlier runs recorded are not created before a run.",
     default: "0",
     where: "src/driver/warm_start/open_store.ts",
+  },
+  {
+    name: "APS5_PREBUILD_THREADS",
+    meaning: "Workers that create pipelines ahead of use, at least 1.",
+    default: "half the hardware threads",
+    where: "src/driver/pools/driver_room.ts",
   },
   {
     name: "APS5_SPANNED_WAVE",
@@ -117,6 +140,14 @@ export type SwitchName = typeof SWITCHES[number]["name"];
 /** The value of a switch, or undefined when it is not set or empty. */
 export function switchValue(name: SwitchName): string | undefined {
   return Deno.env.get(name) || undefined;
+}
+
+/** A switch that is a whole number; undefined when it is not set. @throws UsageError for anything else */
+export function switchNumber(name: SwitchName): number | undefined {
+  const text = switchValue(name);
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError("switch.number", `${name} is a whole number below 10^9, not "${text}"`);
 }
 
 /** True when a switch is set to anything but `0`, `false`, `no`, `off` or nothing. */

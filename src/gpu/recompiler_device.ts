@@ -48,8 +48,8 @@ function requiredSubgroup({ subgroup }: DeviceCapabilities): RecompilerDevice["r
 /** What the switches ask for. @throws UsageError for a mode that there is not */
 export function laneModeOf(spanned: boolean, mode: string | undefined): RecompilerDevice["laneMode"] {
   if (mode === undefined) return spanned ? "spanned" : undefined;
-  if (mode !== "native" && mode !== "spanned") {
-    throw new UsageError("gpu.wave-mode", `ANYAGC_WAVE_MODE is native or spanned, not "${mode}"`);
+  if (mode !== "native" && mode !== "spanned" && mode !== "packed") {
+    throw new UsageError("gpu.wave-mode", `ANYAGC_WAVE_MODE is native, spanned or packed, not "${mode}"`);
   }
   return mode;
 }

@@ -10,15 +10,18 @@ import { deadCode } from "./passes/dead_code.ts";
 import { dropUnseenHalves } from "./passes/halves.ts";
 import { ldsHazards } from "./passes/lds_hazards.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
+import { LaneModeRefusal } from "./passes/pack/shape.ts";
 import { keepTogether } from "./passes/together.ts";
 import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
+import { packProgram, requirePackShape } from "./packed.ts";
 import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
+import { observesWave } from "./spirv/lane_mode.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
-/** The passes in order; each can be dumped as text. */
-export const PASSES = ["cfg", "structurize", "lift", "simplify", "regions", "final"] as const;
+/** The passes in order; each can be dumped as text. The last one is done where the lane mode is packed. */
+export const PASSES = ["cfg", "structurize", "lift", "simplify", "regions", "final", "packed"] as const;
 /** Name of a pass. */
 export type PassName = (typeof PASSES)[number];
 
@@ -50,6 +53,7 @@ export function recompile(
   const alone = keepOneThread(ir, request);
   if (alone) ir = deadCode(simplify(ir));
   observe?.("simplify", () => dumpIr(ir));
+  const simplified = ir;
   const threads = threadsOf(request);
   const lanes = alone ? 1 : Math.ceil(threads / request.waveSize) * request.waveSize;
   const regions = chooseRegions(ir, ldsHazards(ir, threads, lanes), threads > request.waveSize);
@@ -63,19 +67,33 @@ export function recompile(
   const halves = dropUnseenHalves(seen.ir);
   if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir));
   observe?.("final", () => dumpIr(ir));
-  const insertedBarriers = checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
+  const packed = (reason: string, instead?: LaneModeRefusal): Artifact => {
+    const shape = requirePackShape(request, instead);
+    const program = packProgram(simplified, request, shape, lanes);
+    observe?.("packed", () => dumpIr(program.ir));
+    return emitCompute(program.ir, request, { plan, ...watch, packed: { ...shape, reason } });
+  };
   let artifact: Artifact;
   try {
-    artifact = emitCompute(ir, request, { plan, ...watch });
+    if (request.device.laneMode === "packed" && observesWave(ir)) artifact = packed("packed was asked for");
+    else {
+      checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
+      artifact = emitCompute(ir, request, { plan, ...watch });
+    }
   } catch (error) {
-    if (!(error instanceof TooManyResources)) throw error;
-    return recompile({ ...request, resolve: false }, observe, watch);
+    if (error instanceof TooManyResources) return recompile({ ...request, resolve: false }, observe, watch);
+    if (!(error instanceof LaneModeRefusal) || request.device.laneMode !== undefined) throw error;
+    try {
+      artifact = packed(`spanned does not do it: ${error.summary}`, error);
+    } catch (other) {
+      if (!(other instanceof TooManyResources)) throw other;
+      return recompile({ ...request, resolve: false }, observe, watch);
+    }
   }
   const usesGds = cfg.instructions.some(isGds);
   return {
     ...artifact,
     usesGds,
-    insertedBarriers,
     codeWords: codeWords(cfg),
     instructionCount: cfg.instructions.length,
   };
@@ -94,10 +112,8 @@ function codeWords(cfg: Cfg): number {
   let end = 0;
   for (const instruction of cfg.instructions) end = Math.max(end, instruction.pc / 4 + instruction.size);
   for (let block = 0; block < cfg.blockCount; block++) end = Math.max(end, cfg.terminatorPc[block] / 4 + 1);
-  return Math.min(end, MAX_WORDS);
+  return end;
 }
-
-const MAX_WORDS = 1 << 18;
 
 function dumpRegions(report: readonly RegionReport[]): string {
   return report.map(({ pc, decision, reason }) =>

@@ -7,5 +7,10 @@ Deno.test("ANYAGC_WAVE_MODE names the mode, and wins over APS5_SPANNED_WAVE", ()
   assertEquals(laneModeOf(true, undefined), "spanned");
   assertEquals(laneModeOf(true, "native"), "native");
   assertEquals(laneModeOf(false, "spanned"), "spanned");
-  assertThrows(() => laneModeOf(false, "packed"), UsageError, `ANYAGC_WAVE_MODE is native or spanned, not "packed"`);
+  assertEquals(laneModeOf(true, "packed"), "packed");
+  assertThrows(
+    () => laneModeOf(false, "wide"),
+    UsageError,
+    `ANYAGC_WAVE_MODE is native, spanned or packed, not "wide"`,
+  );
 });

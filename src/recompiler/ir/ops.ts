@@ -13,7 +13,7 @@ export type Type = typeof Type[keyof typeof Type];
 /** Names for dumps. */
 export const TYPE_NAMES: readonly string[] = ["void", "bool", "u32", "f32", "u64", "f64", "v2", "v3", "v4"];
 
-/** Inputs that a program can ask for, operand `a` of `Input`. */
+/** Inputs that a program can ask for, operand `a` of `Input`. Of those that differ from lane to lane, packed programs have one per slot (passes/pack/shape.ts). */
 export const InputKind = {
   /** b = index of the user SGPR. U32 */
   UserData: 0,
@@ -227,7 +227,7 @@ const ROWS = [
   row("LdsLoad", "-", "vvi"),
   row("LdsStore", Void, "vvvi", { effect: true }),
   row("LdsAtomic", U32, "vvvi", { effect: true }),
-  row("Barrier", Void, "i", { effect: true }), // a = 1: added for the lockstep of a wave, 0: the program's own
+  row("Barrier", Void, "i", { effect: true }), // a = 1: added for the lockstep of a wave, 2: the same where a host subgroup is the wave (passes/pack), 0: the program's own
 
   // --- the wave ---
   row("Any", Bool, "v", { exchange: true }), // true if the value is true in any lane of the wave

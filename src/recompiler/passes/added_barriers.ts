@@ -1,13 +1,13 @@
-import { RefusedError } from "../../errors.ts";
 import type { Ir } from "../ir/ir.ts";
 import { Op } from "../ir/ops.ts";
+import { LaneModeRefusal } from "./pack/shape.ts";
 import { classifyUniformity, Uniformity } from "./uniformity.ts";
 
 /**
  * Checks that every barrier that was added for the lockstep of a wave (lds_hazards.ts) stands where the whole workgroup comes by.
  *
  * @returns the number of added barriers.
- * @throws RefusedError where LDS traffic between lanes happens in control flow that the workgroup does not share.
+ * @throws LaneModeRefusal where LDS traffic between lanes happens in control flow that the workgroup does not share.
  */
 export function checkAddedBarriers(ir: Ir, wavePerWorkgroup: boolean, codeAddress: bigint): number {
   const added: number[] = [];
@@ -16,7 +16,7 @@ export function checkAddedBarriers(ir: Ir, wavePerWorkgroup: boolean, codeAddres
   const { flow } = classifyUniformity(ir, wavePerWorkgroup);
   const bad = added.find((i) => flow[i] !== Uniformity.Workgroup);
   if (bad !== undefined) {
-    throw new RefusedError(
+    throw new LaneModeRefusal(
       "recompiler.lds-lockstep",
       "lanes of a wave exchange data through LDS without s_barrier in control flow that their workgroup does not share",
       { pc: ir.pc[bad], guestAddress: codeAddress + BigInt(ir.pc[bad]) },

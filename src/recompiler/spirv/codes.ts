@@ -115,6 +115,7 @@ const INSTRUCTIONS = {
   Label: [248, "r"],
   Branch: [249, "i"],
   BranchConditional: [250, "iii"],
+  GroupNonUniformBroadcast: [337, "triii"],
   GroupNonUniformBallot: [339, "trii"],
   GroupNonUniformShuffle: [345, "triii"],
   Return: [253, ""],

@@ -26,7 +26,7 @@ interface Construct {
 }
 
 /**
- * Checks the words of a function that the emitter wrote: every barrier stands only in constructs whose conditions (for a loop: those of all ways to leave
+ * Checks the words of a function that the emitter wrote: every barrier and subgroup operation stands only in constructs whose conditions (for a loop: those of all ways to leave
  * it or its rounds) are uniform enough. A misplaced barrier makes GPUs hang, or not, and passes every validator; this check looks at what was written,
  * and trusts nothing but the classes of conditions.
  *
@@ -39,6 +39,7 @@ export function checkConvergence(words: Uint32Array, { conditions, needs }: Conv
   const problems: string[] = [];
   const open: Construct[] = [];
   const barriers: { word: number; inside: readonly Construct[] }[] = [];
+  const exchanges: typeof barriers = [];
   let selection = 0, loop: [merge: number, continueTarget: number] | undefined;
   const classOf = (condition: number) => conditions.get(condition) ?? Uniformity.Lane;
 
@@ -94,23 +95,30 @@ export function checkConvergence(words: Uint32Array, { conditions, needs }: Conv
       case Code.ControlBarrier:
         barriers.push({ word: at, inside: [...open] });
         break;
+      case Code.GroupNonUniformBallot:
+      case Code.GroupNonUniformBroadcast:
+      case Code.GroupNonUniformShuffle:
+        exchanges.push({ word: at, inside: [...open] });
+        break;
     }
     at += size;
   }
   if (barriers.length !== needs.length) problems.push(`${barriers.length} barriers, and ${needs.length} are known of`);
-  barriers.forEach(({ word, inside }, n) => {
+  barriers.forEach((barrier, n) => judge("barrier", barrier, needs[n] ?? Uniformity.Workgroup));
+  // What a subgroup exchanges, the wave that it is exchanges.
+  for (const exchange of exchanges) judge("subgroup operation", exchange, Uniformity.Wave);
+  return problems;
+
+  function judge(what: string, { word, inside }: typeof barriers[number], need: number): void {
     const least = inside.reduce(
       (uniformity, each) => Math.min(uniformity, each.uniformity),
       Uniformity.Workgroup as number,
     );
-    const need = needs[n] ?? Uniformity.Workgroup;
-    if (least < need) {
-      problems.push(
-        `word ${word}: a barrier that the whole ${NAMES[need]} must come to, where each ${NAMES[least]} decides`,
-      );
-    }
-  });
-  return problems;
+    if (least >= need) return;
+    problems.push(
+      `word ${word}: a ${what} that the whole ${NAMES[need]} must come to, where each ${NAMES[least]} decides`,
+    );
+  }
 }
 
 const NAMES: readonly string[] = ["lane", "wave", "workgroup"];

@@ -2,15 +2,17 @@ import type { Ir } from "../ir/ir.ts";
 import { InputKind, Op, OPS } from "../ir/ops.ts";
 import { throwRefusals } from "../lift/refusal.ts";
 import { bufferOf, type ResourcePlan } from "../resources/plan.ts";
+import type { PackShape } from "../passes/pack/shape.ts";
 import { type Artifact, lacksLanes, type RecompileRequest } from "../request.ts";
 import { ARITHMETIC } from "./arithmetic.ts";
-import { Decoration } from "./codes.ts";
+import { Capability, Decoration } from "./codes.ts";
 import { checkConvergence, Convergence } from "./convergence.ts";
 import { Emitter, type Handler, type HandlerTable } from "./emitter.ts";
 import { isExchange, planExchanges } from "./exchange_plan.ts";
 import { DOUBLE } from "./double.ts";
-import { chooseLaneMode } from "./lane_mode.ts";
+import { chooseLaneMode, type LaneModeChoice } from "./lane_mode.ts";
 import { NativeExchange } from "./native_wave.ts";
+import { PackedExchange } from "./packed_wave.ts";
 import { declareFloatModes, FLOAT } from "./float.ts";
 import { gatherFacts } from "./facts.ts";
 import { HALF } from "./half.ts";
@@ -25,6 +27,8 @@ import { type ExchangeState, LaneExchange, WAVE } from "./wave.ts";
 export interface EmitOptions {
   /** How guest lanes map to invocations; without it, laneless unless the program observes the wave. */
   laneMode?: Artifact["laneMode"];
+  /** The program is packed (passes/pack), in this shape and for this reason. */
+  packed?: PackShape & { reason: string };
   /** What the lift wants to have from the host. */
   plan?: ResourcePlan;
   /** Told where the module's words are. */
@@ -83,14 +87,18 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
     -1,
   );
   const lacking = firstExchange >= 0 && lacksLanes(request) && asksForThread(ir);
-  const choice = options.laneMode === undefined
-    ? chooseLaneMode(ir, request, firstExchange, lacking)
-    : { mode: options.laneMode, reason: "asked for" };
-  const native = choice.mode === "native", wholeWaves = lacking || native;
+  const { packed } = options;
+  let choice: LaneModeChoice;
+  if (packed !== undefined) choice = { mode: "packed", reason: packed.reason };
+  else if (options.laneMode !== undefined) choice = { mode: options.laneMode, reason: "asked for" };
+  else choice = chooseLaneMode(ir, request, firstExchange, lacking);
+  const native = choice.mode === "native", wholeWaves = lacking || native || packed !== undefined;
   const facts = gatherFacts(ir, request.waveSize, request.workgroupSize, wholeWaves);
   const e = new Emitter(ir, request, usage, facts, options.plan);
   e.wholeWaves = wholeWaves;
   e.native = native;
+  e.packed = packed;
+  if (packed !== undefined) e.module.capability(Capability.GroupNonUniform);
   if (firstExchange >= 0 && choice.mode === "laneless") {
     throw e.refuse(firstExchange, "lane-exchange", "the program observes the wave, which a laneless module cannot");
   }
@@ -111,7 +119,7 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
     (e.functions.variables.has("lds") ? ldsDwords(e) * 4 + (e.functions.wideLds ? ldsDwords(e) % 2 * 4 : 0) : 0) +
     (e.exchange?.sharedBytes ?? 0);
   checkShared(e, sharedBytes, firstExchange);
-  const localSize = e.wholeWaves ? [threads(e), 1, 1] as const : request.workgroupSize;
+  const localSize = e.wholeWaves ? [threads(e) / (packed?.slots ?? 1), 1, 1] as const : request.workgroupSize;
   const spirv = e.module.finish(localSize);
   if (operations !== undefined) {
     const functions = e.module.functionWords - e.body.words.length;
@@ -121,7 +129,7 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
     spirv,
     laneMode: choice.mode,
     laneModeReason: choice.reason,
-    ...(native ? { subgroupSize: request.waveSize } : {}),
+    ...(native || packed !== undefined ? { subgroupSize: packed?.width ?? request.waveSize } : {}),
     workgroupSize: localSize,
     waveSize: request.waveSize,
     resources: e.resolved?.resources(),
@@ -192,12 +200,12 @@ function emitWithExchange(e: Emitter, exchange: LaneExchange, account?: Uint32Ar
 
 function prepareExchange(e: Emitter, exchanges: boolean): void {
   const { ir, request } = e;
-  const plan = planExchanges(ir, threads(e) <= request.waveSize);
+  const plan = planExchanges(ir, threads(e) <= request.waveSize, e.packed !== undefined);
   if (plan.badBarrier >= 0) {
-    throw e.refuse(plan.badBarrier, "barrier", "a barrier in control flow that each lane decides for itself");
+    throw e.refuseMode(plan.badBarrier, "barrier", "a barrier in control flow that each lane decides for itself");
   }
   if (plan.badExchange >= 0) {
-    throw e.refuse(
+    throw e.refuseMode(
       plan.badExchange,
       "lane-exchange",
       "an exchange between lanes in control flow that the workgroup does not share",
@@ -205,7 +213,9 @@ function prepareExchange(e: Emitter, exchanges: boolean): void {
   }
   e.convergence = new Convergence();
   e.conditions = plan.condition;
-  if (exchanges) e.exchange = e.native ? new NativeExchange(e, plan) : new LaneExchange(e, plan);
+  if (!exchanges) return;
+  if (e.packed !== undefined) e.exchange = new PackedExchange(e, plan);
+  else e.exchange = e.native ? new NativeExchange(e, plan) : new LaneExchange(e, plan);
 }
 
 /** Looks at every barrier that was written. What is found is a mistake of a pass or of the emitter, and not of the guest. */
@@ -227,7 +237,7 @@ function checkLds(e: Emitter): void {
 function checkShared(e: Emitter, bytes: number, firstExchange: number): void {
   const { sharedMemoryBytes } = e.request.device;
   if (bytes <= sharedMemoryBytes) return;
-  throw e.refuse(
+  throw e.refuseMode(
     firstExchange,
     "lds-size",
     `LDS and exchange slots take ${bytes} bytes; this device has ${sharedMemoryBytes}`,
@@ -244,6 +254,6 @@ function writesElsewhere(ir: Ir): boolean {
 
 function insertedBarriers(ir: Ir): number {
   let count = 0;
-  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Barrier && ir.a[i] === 1) count++;
+  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Barrier && ir.a[i] !== 0) count++;
   return count;
 }

@@ -11,6 +11,7 @@ import type { Facts } from "./facts.ts";
 import { Faults } from "./faults.ts";
 import { Inputs } from "./inputs.ts";
 import { Module, T } from "./module.ts";
+import { LaneModeRefusal, type PackShape } from "../passes/pack/shape.ts";
 import type { ResourcePlan } from "../resources/plan.ts";
 import type { Resolved } from "./resolved.ts";
 import { RuntimeFunctions } from "./runtime/functions.ts";
@@ -53,6 +54,8 @@ export class Emitter {
   exchange: LaneExchange | undefined;
   /** A host subgroup is a guest wave. */
   native = false;
+  /** A host subgroup is a guest wave, and every invocation has several of its lanes; undefined in all other forms. */
+  packed: PackShape | undefined;
   /** What is known of conditions and barriers; undefined in modules without barriers. */
   convergence: Convergence | undefined;
   /** Uniformity of the condition at each If; undefined as well. */
@@ -100,6 +103,12 @@ export class Emitter {
   /** Refuses operation `i`. */
   refuse(i: number, code: string, why: string): RefusedError {
     return this.refuseAt(i, code, `${OPS[this.ir.op[i]].name}: ${why}`);
+  }
+
+  /** Refuses operation `i` for what another lane mode may be able to do. */
+  refuseMode(i: number, code: string, why: string): LaneModeRefusal {
+    const { code: full, summary, place } = this.refuse(i, code, why);
+    return new LaneModeRefusal(full, summary, place);
   }
 
   /** Refuses at the place of operation `i`. */

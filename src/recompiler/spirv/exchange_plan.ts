@@ -30,8 +30,10 @@ export function isExchange(op: number): boolean {
  * guest's whole workgroup comes by, or it would hang there too; it is refused only where a lane's own condition guards it.
  *
  * @param oneWave the workgroup is one wave.
+ * @param packed exchanges are those of one wave, so they need no more than that; a packed program agrees by itself (passes/pack).
  */
-export function planExchanges(ir: Ir, oneWave: boolean): ExchangePlan {
+export function planExchanges(ir: Ir, oneWave: boolean, packed = false): ExchangePlan {
+  const need = packed ? Uniformity.Wave : Uniformity.Workgroup;
   const n = ir.length;
   const structure = indexStructure(ir);
   const holds = new Uint8Array(n), agree = new Uint8Array(n), condition = new Uint8Array(n);
@@ -43,10 +45,10 @@ export function planExchanges(ir: Ir, oneWave: boolean): ExchangePlan {
     if (op === Op.If) condition[i] = trusted.value[ir.a[i]];
     if (op === Op.Barrier && trusted.flow[i] === Uniformity.Lane && badBarrier < 0) badBarrier = i;
     if (!isExchange(op)) continue;
-    if (trusted.flow[i] !== Uniformity.Workgroup && badExchange < 0) badExchange = i;
+    if (trusted.flow[i] < need && badExchange < 0) badExchange = i;
     hold(i);
   }
-  if (writes && badExchange < 0) {
+  if (writes && badExchange < 0 && !packed) {
     const strict = classifyUniformity(ir, oneWave, structure, true).value;
     const ask = (at: number) => {
       if (ir.op[at] !== Op.If || strict[ir.a[at]] === Uniformity.Workgroup) return;

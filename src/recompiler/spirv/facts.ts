@@ -1,5 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
 import { InputKind, MemoryWidth, Op, Type } from "../ir/ops.ts";
+import { axisOf } from "../passes/pack/shape.ts";
 
 /** What is known of integer values without running the program. */
 export interface Facts {
@@ -76,7 +77,7 @@ export function gatherFacts(
         case Op.Vec:
           break;
         case Op.Input:
-          upper[i] = inputBound(a, b);
+          upper[i] = inputBound(a, axisOf(b));
           break;
         case Op.IAdd:
           upper[i] = fit(upper[a] + upper[b]);

@@ -2,6 +2,7 @@ import { InputKind, Op, Type } from "../ir/ops.ts";
 import { BuiltIn, Code, Storage } from "./codes.ts";
 import { threadsOf } from "../request.ts";
 import type { Emitter } from "./emitter.ts";
+import { axisOf, slotOf } from "../passes/pack/shape.ts";
 import { PUSH_MEMBERS, T } from "./module.ts";
 import { Addresses } from "./addresses.ts";
 import { loopsOnLoads } from "./faults.ts";
@@ -42,7 +43,7 @@ export class Inputs {
       quads.set(quad, (quads.get(quad) ?? new Set()).add(ir.b[i]));
     }
     // The thread limits come first: their offsets are lower.
-    for (const i of wanted) if (ir.a[i] === InputKind.ThreadActive) this.e.ids[i] = this.threadActive();
+    for (const i of wanted) if (ir.a[i] === InputKind.ThreadActive) this.e.ids[i] = this.threadActive(slotOf(ir.b[i]));
     for (const i of wanted) if (ir.a[i] === InputKind.ScratchOffset) this.e.ids[i] = this.scratchOffset();
     for (const quad of [...quads.keys()].sort()) this.userData(quad, quads.get(quad)!);
     for (const i of wanted) if (this.e.ids[i] === 0) this.e.ids[i] = this.read(ir.a[i], ir.b[i], i);
@@ -101,10 +102,15 @@ export class Inputs {
     this.known.set(`resolved${number}`, id);
   }
 
-  /** Flat index of the invocation in its workgroup. */
-  localIndex(): number {
-    return this.once("localIndex", () => {
-      const { body, module, native, request } = this.e;
+  /** Flat index of a thread of the invocation in its workgroup; of its only one, unless the program is packed. */
+  localIndex(slot = 0): number {
+    return this.once(named("localIndex", slot), () => {
+      const { body, module, native, packed, request } = this.e;
+      if (packed !== undefined) {
+        const lane = this.laneId(slot);
+        if (threads(this.e) <= request.waveSize) return lane;
+        return body.op2(Code.IAdd, T.U32, this.firstOfWave(), lane);
+      }
       if (native) {
         if (threads(this.e) <= request.waveSize) return this.laneId();
         const first = body.op2(Code.IMul, T.U32, this.waveId(), module.u32(request.waveSize));
@@ -114,9 +120,20 @@ export class Inputs {
     });
   }
 
+  /** Flat index of the wave's first thread. */
+  private firstOfWave(): number {
+    const { body, module, request } = this.e;
+    return this.once("firstOfWave", () => body.op2(Code.IMul, T.U32, this.waveId(), module.u32(request.waveSize)));
+  }
+
   /** Lane number in the guest wave. */
-  laneId(): number {
-    const { body, module, request, native } = this.e;
+  laneId(slot = 0): number {
+    const { body, module, request, native, packed } = this.e;
+    if (packed !== undefined) {
+      const lane = this.once("laneId", () => body.load(T.U32, module.builtIn(BuiltIn.SubgroupLocalInvocationId)));
+      if (slot === 0) return lane;
+      return this.once(`laneId.${slot}`, () => body.op2(Code.IAdd, T.U32, lane, module.u32(slot * packed.width)));
+    }
     if (native) return this.once("laneId", () => body.load(T.U32, module.builtIn(BuiltIn.SubgroupLocalInvocationId)));
     if (threads(this.e) <= request.waveSize) return this.localIndex();
     return this.once(
@@ -127,9 +144,11 @@ export class Inputs {
 
   /** Number of the wave in its workgroup. */
   waveId(): number {
-    const { body, module, request, native } = this.e;
+    const { body, module, request, native, packed } = this.e;
     if (threads(this.e) <= request.waveSize) return module.u32(0);
-    if (native) return this.once("waveId", () => body.load(T.U32, module.builtIn(BuiltIn.SubgroupId)));
+    if (native || packed !== undefined) {
+      return this.once("waveId", () => body.load(T.U32, module.builtIn(BuiltIn.SubgroupId)));
+    }
     const shift = Math.log2(request.waveSize);
     return this.once("waveId", () => body.op2(Code.ShiftRightLogical, T.U32, this.localIndex(), module.u32(shift)));
   }
@@ -165,11 +184,11 @@ export class Inputs {
       case InputKind.WorkgroupId:
         return this.component(BuiltIn.WorkgroupId, index);
       case InputKind.LocalId:
-        return this.localId(index);
+        return this.localId(axisOf(index), slotOf(index));
       case InputKind.LocalIndex:
-        return this.localIndex();
+        return this.localIndex(slotOf(index));
       case InputKind.LaneId:
-        return this.laneId();
+        return this.laneId(slotOf(index));
       case InputKind.WaveId:
         return this.waveId();
       default:
@@ -178,26 +197,26 @@ export class Inputs {
   }
 
   /** The thread's number in its workgroup along an axis; where invocations are a row of whole waves, from the flat index. */
-  private localId(axis: number): number {
+  private localId(axis: number, slot: number): number {
     const { request, module, body, wholeWaves } = this.e;
     if (request.workgroupSize[axis] === 1) return module.u32(0);
     if (!wholeWaves) return this.component(BuiltIn.LocalInvocationId, axis);
-    return this.once(`localId${axis}`, () => {
+    return this.once(named(`localId${axis}`, slot), () => {
       const [x, y, z] = request.workgroupSize;
       const below = [1, x, x * y][axis], above = [y * z, z, 1][axis];
-      let id = this.localIndex();
+      let id = this.localIndex(slot);
       if (below > 1) id = body.op2(Code.UDiv, T.U32, id, module.u32(below));
       return above > 1 ? body.op2(Code.UMod, T.U32, id, module.u32(request.workgroupSize[axis])) : id;
     });
   }
 
   /** The thread's number in the dispatch along an axis. */
-  private globalId(axis: number): number {
+  private globalId(axis: number, slot: number): number {
     const { request, module, body, wholeWaves } = this.e;
     if (!wholeWaves) return this.component(BuiltIn.GlobalInvocationId, axis);
     const size = module.u32(request.workgroupSize[axis]);
     const first = body.op2(Code.IMul, T.U32, this.component(BuiltIn.WorkgroupId, axis), size);
-    return body.op2(Code.IAdd, T.U32, first, this.localId(axis));
+    return body.op2(Code.IAdd, T.U32, first, this.localId(axis, slot));
   }
 
   private component(builtIn: number, axis: number): number {
@@ -226,24 +245,29 @@ export class Inputs {
   }
 
   /** Whether the invocation has a thread: one of its workgroup, whose number in the dispatch is below the limit in each axis. */
-  private threadActive(): number {
+  private threadActive(slot: number): number {
     const { body, module, request, wholeWaves } = this.e;
     if (!request.partialThreads && !wholeWaves) return module.constant(T.Bool, 1);
-    return this.once("threadActive", () => {
+    return this.once(named("threadActive", slot), () => {
       const tests: number[] = [];
       if (wholeWaves) {
-        tests.push(body.op2(Code.ULessThan, T.Bool, this.localIndex(), module.u32(threadsOf(request))));
+        tests.push(body.op2(Code.ULessThan, T.Bool, this.localIndex(slot), module.u32(threadsOf(request))));
       }
       for (let axis = 0; request.partialThreads && axis < 3; axis++) {
         const limit = body.push(PUSH_MEMBERS.threadLimit(axis));
-        tests.push(body.op2(Code.ULessThan, T.Bool, this.globalId(axis), limit));
+        tests.push(body.op2(Code.ULessThan, T.Bool, this.globalId(axis, slot), limit));
       }
       return tests.reduce((all, test) => body.op2(Code.LogicalAnd, T.Bool, all, test));
     });
   }
 }
 
-/** Invocations of a workgroup: its threads, or the lanes of its waves. */
+/** Name of a value of one slot. */
+function named(name: string, slot: number): string {
+  return slot === 0 ? name : `${name}.${slot}`;
+}
+
+/** Threads of a workgroup, or lanes of its waves where those are there as a whole. */
 export function threads({ request, wholeWaves }: Emitter): number {
   const count = threadsOf(request);
   return wholeWaves ? Math.ceil(count / request.waveSize) * request.waveSize : count;

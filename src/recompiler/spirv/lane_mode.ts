@@ -83,3 +83,11 @@ function count(ir: Ir): { exchanges: number; operations: number } {
   }
   return { exchanges, operations };
 }
+
+/** Whether a program observes the wave: lanes look at each other, or pass data through LDS without a barrier of the guest's (passes/lds_hazards.ts). */
+export function observesWave(ir: Ir): boolean {
+  for (let i = 1; i < ir.length; i++) {
+    if (isExchange(ir.op[i]) || ir.op[i] === Op.Barrier && ir.a[i] !== 0) return true;
+  }
+  return false;
+}

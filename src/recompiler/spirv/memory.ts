@@ -317,14 +317,15 @@ function wideLdsAtomic(e: Emitter, i: number, kind: number): void {
 }
 
 /**
- * The execution barrier of s_barrier; it also orders LDS and buffer memory within the workgroup.
+ * The execution barrier of s_barrier; it also orders LDS and buffer memory within the workgroup, or within a subgroup.
  *
  * @param need who must come to it as a whole, a {@linkcode Uniformity}
+ * @param who a `Scope`
  */
-export function writeBarrier(e: Emitter, need: number): void {
+export function writeBarrier(e: Emitter, need: number, who: number = Scope.Workgroup): void {
   const { module, body } = e;
   e.convergence?.needs.push(need);
-  const scope = module.u32(Scope.Workgroup);
+  const scope = module.u32(who);
   const semantics = Semantics.AcquireRelease | Semantics.UniformMemory | Semantics.WorkgroupMemory;
   body.words.put4(Code.ControlBarrier, scope, scope, module.u32(semantics));
 }

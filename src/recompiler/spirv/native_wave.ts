@@ -10,30 +10,34 @@ import { LaneExchange } from "./wave.ts";
  * What a whole workgroup must agree on still goes through workgroup memory.
  */
 export class NativeExchange extends LaneExchange {
+  /** Invocations of a subgroup. */
+  protected readonly width: number;
+
   constructor(e: Emitter, plan: ExchangePlan) {
     super(e, plan);
+    this.width = e.packed?.width ?? e.request.waveSize;
     e.module.capability(Capability.GroupNonUniform);
   }
 
-  /** The wave's ballot of a condition: words of lanes 0..31 and 32..63 (the latter a constant 0 for 32 lanes). */
+  /** The subgroup's ballot of a condition: words of lanes 0..31 and 32..63 (the latter a constant 0 for less lanes). */
   override vote(condition: number): [number, number] {
-    const { body, module, request } = this.e;
+    const { body, module } = this.e;
     module.capability(Capability.GroupNonUniformBallot);
     const ballot = body.op2(Code.GroupNonUniformBallot, T.V4, module.u32(Scope.Subgroup), condition);
-    const high = request.waveSize === 64 ? body.extract(T.U32, ballot, 1) : module.u32(0);
+    const high = this.width === 64 ? body.extract(T.U32, ballot, 1) : module.u32(0);
     return [body.extract(T.U32, ballot, 0), high];
   }
 
-  /** Whether a condition holds in any lane of the wave. */
+  /** Whether a condition holds in any lane of the subgroup. */
   override any(condition: number): number {
     return this.notZero(this.e.body, this.vote(condition));
   }
 
-  /** Value of `value` in lane `lane` (an id; only its low bits count) of the wave. */
+  /** Value of `value` in lane `lane` (an id; only its low bits count) of the subgroup. */
   override readLane(value: number, lane: number): number {
-    const { body, module, request } = this.e;
+    const { body, module } = this.e;
     module.capability(Capability.GroupNonUniformShuffle);
-    const index = body.op2(Code.BitwiseAnd, T.U32, lane, module.u32(request.waveSize - 1));
+    const index = body.op2(Code.BitwiseAnd, T.U32, lane, module.u32(this.width - 1));
     return body.op3(Code.GroupNonUniformShuffle, T.U32, module.u32(Scope.Subgroup), value, index);
   }
 

@@ -1,3 +1,5 @@
+import { Op } from "../ir/ops.ts";
+import { SUBGROUP_BARRIER } from "../passes/pack/shape.ts";
 import { Uniformity } from "../passes/uniformity.ts";
 import type { Body } from "./body.ts";
 import { Code, Glsl, Scope, Semantics, Storage } from "./codes.ts";
@@ -51,6 +53,7 @@ export class LaneExchange {
 
   constructor(protected readonly e: Emitter, readonly plan: ExchangePlan) {
     this.waves = Math.ceil(threads(e) / e.request.waveSize);
+    if (e.packed !== undefined) return; // which asks for them by its inputs
     // Ids that exchanges use anywhere must be made in the first block.
     e.inputs.localIndex();
     e.inputs.laneId();
@@ -164,6 +167,11 @@ export class LaneExchange {
     const set = this.publish(value);
     this.barrier();
     return this.readSlot(set, lane);
+  }
+
+  /** Value of `value` in the lane with that number: where exchanges are those of a subgroup. */
+  broadcast(value: number, lane: number): number {
+    return this.readLane(value, this.e.module.u32(lane));
   }
 
   /** Value in the lowest active lane, of lane 0 when none is active. */
@@ -393,6 +401,11 @@ function ballot(half: 0 | 1) {
 
 function readLane(e: Emitter, i: number): void {
   const { ir } = e;
+  const lane = ir.b[i];
+  if (e.packed !== undefined && ir.op[lane] === Op.Const) {
+    e.ids[i] = exchange(e, i).broadcast(e.use(ir.a[i]), ir.a[lane]);
+    return;
+  }
   e.ids[i] = exchange(e, i).readLane(e.use(ir.a[i]), e.use(ir.b[i]));
 }
 
@@ -406,6 +419,7 @@ function readFirstLane(e: Emitter, i: number): void {
 
 /** A barrier of the guest, or one that was added for the wave's lockstep on LDS; the exchange takes note of it. */
 function barrier(e: Emitter, i: number): void {
+  if (e.ir.a[i] === SUBGROUP_BARRIER) return writeBarrier(e, Uniformity.Wave, Scope.Subgroup);
   writeBarrier(e, e.ir.a[i] === 1 ? Uniformity.Workgroup : Uniformity.Wave);
   e.exchange?.passBarrier();
 }

@@ -69,7 +69,7 @@ Deno.test("--compare NAME=VALUE recompiles with another setting, and tells what 
     for (
       const [setting, message] of [
         ["ANYAGC_WAVE_MOD=spanned", "did you mean ANYAGC_WAVE_MODE"],
-        ["ANYAGC_WAVE_MODE=wide", "ANYAGC_WAVE_MODE is native or spanned"],
+        ["ANYAGC_WAVE_MODE=wide", "ANYAGC_WAVE_MODE is native, spanned or packed"],
         ["windows=0", "windows is a number from 1 on"],
         ["resolve=yes", "resolve is 0 or 1"],
       ]

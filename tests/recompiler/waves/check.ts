@@ -26,6 +26,9 @@ export interface Check extends WaveCase {
   laneMode?: "laneless" | "spanned";
 }
 
+/** Cases that have been registered, with the seeds of their inputs. */
+export const REGISTERED: { check: Check; seed: number }[] = [];
+
 /** Compares evaluator and interpreter with the expectation. */
 export function checkOnHost(c: Check, seed = 1): void {
   const input = c.input ?? randomInput(c, seed);
@@ -40,6 +43,7 @@ export function checkOnHost(c: Check, seed = 1): void {
 
 /** Registers one test for the host, one for hosts of all subgroup widths (each case on one of them), and one for the device. Each check on the host is a step of its own seed. */
 export function testChecks(name: string, checks: readonly Check[], deviceChecks: readonly Check[] = checks): void {
+  deviceChecks.forEach((check, k) => REGISTERED.push({ check, seed: k + 300 }));
   Deno.test(`${name} (${checks.length} cases): evaluator and interpreter do what the ISA says`, () => {
     checks.forEach((c, k) => checkOnHost(c, k + 1));
   });

@@ -21,7 +21,7 @@ import { chooseRegions } from "../../../src/recompiler/passes/regions.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
 import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
 import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
-import type { Artifact, RecompileRequest } from "../../../src/recompiler/request.ts";
+import type { Artifact, RecompilerDevice, RecompileRequest } from "../../../src/recompiler/request.ts";
 import { structurize } from "../../../src/recompiler/structurize/structurize.ts";
 import { computeState, GuestProgram, words64 } from "../../support/guest_program.ts";
 import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";
@@ -242,10 +242,16 @@ export function onHost(
   c: WaveCase,
   input: Uint32Array<ArrayBuffer>,
   seed: number,
+  asked?: RecompilerDevice["laneMode"],
 ): { output: Uint32Array; laneMode: string } {
   const guest = guestOf(c, input);
   const memory = new GuestMemory(new ArrayAllocator());
-  const executor = new EvaluatedExecutor({ target: c.target ?? "gfx1030", subgroupSize, seed });
+  const executor = new EvaluatedExecutor({
+    target: c.target ?? "gfx1030",
+    subgroupSize,
+    seed,
+    device: asked && { laneMode: asked },
+  });
   const { error, programs } = runProgram(guest.program, executor, memory);
   if (error !== undefined) throw error;
   const { address, bytes } = guest.output;

@@ -9,6 +9,9 @@ import { EXECUTE, type Step } from "./execute.ts";
 import type { SpirvBlock, SpirvFunction, SpirvInstruction, SpirvModule, Value } from "./parse.ts";
 import type { Workgroup } from "./workgroup.ts";
 
+/** Scope of a barrier that the invocations of one subgroup wait at. */
+const SUBGROUP = 3;
+
 /** A call in progress. */
 interface Frame {
   readonly f: SpirvFunction;
@@ -125,13 +128,15 @@ export class Subgroup {
     this.#enter(f, frame.group, instruction);
   }
 
-  #barrier(frame: Frame, instruction: SpirvInstruction): "barrier" {
+  #barrier(frame: Frame, instruction: SpirvInstruction): "barrier" | void {
     const live = this.#frames[0].block.reduce((count, order) => count + (order >= 0 ? 1 : 0), 0);
     if (frame.group.length !== live || live !== this.invocations.length) {
       throw new Error(
         `word ${instruction.word}: ${frame.group.length} of ${this.invocations.length} invocations of a subgroup come to a barrier`,
       );
     }
+    // The lanes of a subgroup are in step here anyway.
+    if (this.value(instruction.operands[0], 0) === SUBGROUP) return;
     this.barrier = instruction;
     return "barrier";
   }
