@@ -106,6 +106,20 @@ check("an inline float in a 16-bit integer operation is the f32 number, of which
   half("v_max_u16", [v(8), 248], 0, [[5]], [0xf983]),
 ]);
 
+// LLVM has no op_sel for them on gfx10. Mesa's ACO, whose code runs on this hardware, gives it to them (aco_ir.cpp, can_use_opsel): a real module (iq4_xs)
+// shifts the high half of a dword that it loads.
+check("op_sel chooses halves of 16-bit shifts, products, minima and maxima of VOP3 (Mesa's ACO uses it on gfx10)", [
+  half("v_lshrrev_b16", [v(8), v(9)], 2, [[4, 0x12345678]], [0x0123]),
+  half("v_lshrrev_b16", [v(8), v(9)], 1, [[0x00040008, 0x12345678]], [0x0567]),
+  half("v_lshlrev_b16", [v(8), v(9)], 10, [[4, 0x12345678]], [0x23400000]),
+  half("v_ashrrev_i16", [v(8), v(9)], 2, [[4, 0x82345678]], [0xf823]),
+  half("v_mul_lo_u16", [v(8), v(9)], 3, [[0x00030007, 0x00050009]], [15]),
+  half("v_max_u16", [v(8), v(9)], 2, [[7, 0x00080001]], [8]),
+  half("v_max_i16", [v(8), v(9)], 2, [[7, 0xffff0009]], [7]),
+  half("v_min_u16", [v(8), v(9)], 1, [[0x00020009, 3]], [2]),
+  half("v_min_i16", [v(8), v(9)], 3, [[0xfffe0001, 0x00030000]], [0xfffe]),
+]);
+
 check("an inline integer in a 16-bit operation is sign-extended to 32 bits, of which op_sel takes a half (LLVM)", [
   half("v_add_nc_u16", [v(8), int(-16)], 2, [[5]], [4]),
   half("v_add_nc_u16", [v(8), int(46)], 2, [[5]], [5]),

@@ -5,18 +5,25 @@
  * @module
  */
 import { launch, type LaunchRequest } from "../../src/guest/harness.ts";
-import type { Device } from "../../src/driver/device.ts";
 import { SoftwareDevice } from "../../src/driver/software/software_device.ts";
 import { VulkanDevice } from "../../src/driver/vulkan/vulkan_device.ts";
 import { AnyAgcError } from "../../src/errors.ts";
 import type { GpuDevice } from "../../src/gpu/device.ts";
-import { runSpirv } from "../../tests/support/spirv_oracle.ts";
 import type { WaveSize } from "../corpus/compile.ts";
 import { readModule } from "../corpus/spirv/module.ts";
-import { type ComputeInterface, reflectCompute } from "../corpus/spirv/reflect.ts";
+import { reflectCompute } from "../corpus/spirv/reflect.ts";
 import { usageOf } from "../corpus/spirv/usage.ts";
 import { type CorpusFolders, machineCode } from "./corpus.ts";
-import { bufferWords, type Profile, PROFILES, pushWords } from "./inputs.ts";
+import { PROFILES, pushWords } from "./inputs.ts";
+import {
+  bufferOf,
+  changedWords,
+  guestResults,
+  originalResults,
+  resourcesOf,
+  type Results,
+  sameResults,
+} from "./module_runs.ts";
 import { floatPushWords } from "./push_types.ts";
 import { racyWords } from "./races.ts";
 import { largestUlp, wordUlp } from "./ulp.ts";
@@ -168,56 +175,6 @@ export function compareModule(module: string, options: CompareOptions): CompareR
   return unfit;
 }
 
-/** Words of every buffer, by `SET.BINDING`. */
-type Results = ReadonlyMap<string, Uint32Array>;
-
-function bufferOf(set: number, binding: number, { data }: Profile): Uint32Array<ArrayBuffer> {
-  return bufferWords(data, 1 + 100 * set + binding);
-}
-
-function resourcesOf({ bindings }: ComputeInterface, profile: Profile) {
-  return Object.fromEntries(
-    bindings.map(({ set, binding }) =>
-      [`${set}.${binding}`, { kind: "buffer", data: bufferOf(set, binding, profile) }] as const
-    ),
-  );
-}
-
-function originalResults(
-  gpu: GpuDevice,
-  spirv: Uint32Array,
-  { entryPoint, specConstants }: ComputeInterface,
-  { grid, resources, pushConstants }: LaunchRequest,
-): Results {
-  const wide = specConstants.find(({ bits }) => bits > 32);
-  if (wide !== undefined) throw new Error(`specialization constant ${wide.id} has ${wide.bits} bits`);
-  const results = runSpirv(gpu, {
-    spirv,
-    entryPoint,
-    groups: grid,
-    resources: resources as Record<string, { kind: "buffer"; data: Uint32Array }>,
-    pushConstants,
-    specialization: new Map(specConstants.map(({ id, value }) => [id, Number(value)])),
-  });
-  return new Map([...results].map(([key, bytes]) => [key, new Uint32Array(bytes.buffer)]));
-}
-
-function guestResults(device: Device, request: LaunchRequest): Results {
-  const { program, resources } = launch(request);
-  const run = device.run(program);
-  try {
-    if (run.result.error !== undefined) throw run.result.error;
-    if (run.result.outcome !== "passed") throw new Error(`the run ends as ${run.result.outcome}`);
-    return new Map(
-      [...resources].map((
-        [key, { address, bytes }],
-      ) => [key, new Uint32Array(run.memory.read(address, bytes).slice().buffer)]),
-    );
-  } finally {
-    run.close();
-  }
-}
-
 /** Whether all words that differ are such that the machine code itself leaves open what they become. */
 function differsByRaces(expected: Results, actual: Results, allowed: number, request: LaunchRequest): boolean {
   const { program, resources } = launch(request);
@@ -230,19 +187,6 @@ function differsByRaces(expected: Results, actual: Results, allowed: number, req
     }
   }
   return true;
-}
-
-function sameResults(a: Results, b: Results): boolean {
-  return [...a].every(([key, words]) => words.every((word, i) => word === b.get(key)![i]));
-}
-
-function changedWords(before: Results, after: Results): number {
-  let count = 0;
-  for (const [key, words] of after) {
-    const old = before.get(key)!;
-    for (let i = 0; i < words.length; i++) if (words[i] !== old[i]) count++;
-  }
-  return count;
 }
 
 /** What went wrong first: cleaning up behind a busy device fails as well. */
