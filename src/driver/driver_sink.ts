@@ -24,24 +24,41 @@ export interface LabelWrite {
   kind: "u32" | "u64" | "clock";
 }
 
+/** Who wants to know what a sink does, where other queues run in other isolates. */
+export interface SinkWatch {
+  /** Memory was written by the command processor, or by dispatches that have finished. */
+  written(): void;
+  /** A number for a label that is about to be written: in the order of cause and effect over all queues. */
+  order(): number;
+  /** A dispatch was handed to the executor. */
+  dispatched(): void;
+}
+
 /** Ticks of the 100 MHz GPU clock in a millisecond. */
 const TICKS_PER_MS = 100_000;
 
 /**
  * Carries out what command streams ask for: dispatches go to the executor, everything that touches memory waits for them first. Simple and exact; writes
- * are therefore in order with all earlier work of every queue.
+ * are therefore in order with all earlier work of every queue that has the same executor.
  */
 export class DriverSink implements CommandSink {
   /** Queue whose stream is being executed. */
   queue = 0;
   /** Labels written by RELEASE_MEM, in order. */
   readonly labels: LabelWrite[] = [];
+  /** Of each label, its {@linkcode SinkWatch.order}; empty without a watch. */
+  readonly labelOrders: number[] = [];
   /** Interrupts raised by RELEASE_MEM. */
   interrupts = 0;
   /** Number of dispatches that were executed (empty indirect ones are not). */
   dispatches = 0;
 
-  constructor(private readonly memory: GuestMemory, private readonly executor: ComputeExecutor) {}
+  /** @param watch where other queues run in other isolates */
+  constructor(
+    private readonly memory: GuestMemory,
+    private readonly executor: ComputeExecutor,
+    private readonly watch?: SinkWatch,
+  ) {}
 
   readU32(address: bigint): number {
     this.settle();
@@ -61,17 +78,24 @@ export class DriverSink implements CommandSink {
 
   writeWords(address: bigint, words: Uint32Array, _source: PacketSource): void {
     this.settle();
-    this.memory.write(address, new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
+    // One or two words may be a label: another queue sees them whole.
+    if (words.length === 1) this.memory.writeU32(address, words[0]);
+    else if (words.length === 2 && (address & 7n) === 0n) {
+      this.memory.writeU64(address, BigInt(words[1]) << 32n | BigInt(words[0]));
+    } else this.memory.write(address, new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
+    this.watch?.written();
   }
 
   fill(address: bigint, bytes: number, value: number, _source: PacketSource): void {
     this.settle();
     this.memory.fillU32(address, bytes / 4, value);
+    this.watch?.written();
   }
 
   copy(target: bigint, from: bigint, bytes: number, _source: PacketSource): void {
     this.settle();
     this.memory.copy(target, from, bytes);
+    this.watch?.written();
   }
 
   dispatch(command: DispatchCommand): void {
@@ -95,9 +119,12 @@ export class DriverSink implements CommandSink {
     if (command.interrupt) this.interrupts++;
     if (command.data === "none") return;
     const value = command.data === "clock" ? this.clock() : command.value;
+    const order = this.watch?.order();
     if (command.data === "u32") this.memory.writeU32(command.address, Number(value & 0xffff_ffffn));
     else this.memory.writeU64(command.address, value);
     this.labels.push({ queue: this.queue, address: command.address, value, kind: command.data });
+    if (order !== undefined) this.labelOrders.push(order);
+    this.watch?.written();
   }
 
   clock(): bigint {
@@ -106,11 +133,14 @@ export class DriverSink implements CommandSink {
 
   /** Waits for dispatches in flight. */
   settle(): void {
-    if (this.executor.busy) this.executor.drain();
+    if (!this.executor.busy) return;
+    this.executor.drain();
+    this.watch?.written();
   }
 
   private run(command: DispatchState, x: number, y: number, z: number): void {
     this.dispatches++;
+    this.watch?.dispatched();
     const program = dispatchProgram(command, this.executor.scratch);
     const { numThreadsX, numThreadsY, numThreadsZ } = program;
     // A size in threads that makes whole groups needs no program that looks at it.

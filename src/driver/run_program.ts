@@ -1,4 +1,4 @@
-import { AnyAgcError, type ErrorData, GuestFaultError, hex } from "../errors.ts";
+import { AnyAgcError, type ErrorData, type ErrorPlace, ExitCode, GuestFaultError, hex } from "../errors.ts";
 import { compareResults, type Difference, mapProgram } from "../guest/map_program.ts";
 import type { GuestMemory } from "../guest/memory/guest_memory.ts";
 import type { Program } from "../guest/program.ts";
@@ -50,9 +50,31 @@ export function runError(result: RunResult): ErrorData | undefined {
   return result.error?.toData();
 }
 
+/** A wait that goes on. */
+export interface WaitInProgress extends Omit<WaitDescription, "source"> {
+  /** The packet that waits. */
+  readonly place: ErrorPlace;
+}
+
+/** A result to fill in. */
+export function emptyResult(): RunResult {
+  return {
+    outcome: "passed",
+    differences: [],
+    compared: 0,
+    queues: [],
+    submissions: 0,
+    dispatches: 0,
+    labels: [],
+    waits: [],
+    programs: [],
+    timings: { mapMs: 0, runMs: 0 },
+  };
+}
+
 /**
- * Runs a guest program: maps its memory, validates and executes its submissions, compares the results. The memory stays mapped for the caller to look at.
- * Errors of the guest are part of the result; errors of the host are thrown.
+ * Runs a guest program, its queues in turns: maps its memory, validates and executes its submissions, compares the results. The memory stays mapped for
+ * the caller to look at. Errors of the guest are part of the result; errors of the host are thrown. `queues/run_queues.ts` runs the queues at the same time.
  *
  * @param memory empty guest memory whose allocator suits the executor.
  * @param timeline gets what the queues do
@@ -67,20 +89,8 @@ export function runProgram(
   let mapped = start;
   const sink = new DriverSink(memory, executor);
   const queues = new Map<number, QueueExecutor>();
-  const waits: WaitReport[] = [];
   const turns = timeline && new QueueTurns(timeline);
-  const result: RunResult = {
-    outcome: "passed",
-    differences: [],
-    compared: 0,
-    queues: [],
-    submissions: 0,
-    dispatches: 0,
-    labels: sink.labels,
-    waits,
-    programs: [],
-    timings: { mapMs: 0, runMs: 0 },
-  };
+  const result: RunResult = { ...emptyResult(), labels: sink.labels };
   try {
     mapProgram(program, memory);
     executor.attach(memory);
@@ -91,14 +101,15 @@ export function runProgram(
       if (queue === undefined) {
         queue = new QueueExecutor(submission.queue, sink);
         queues.set(submission.queue, queue);
+        result.queues.push(submission.queue);
       }
       queue.submit({ ...submission, file: program.sourceFile });
       result.submissions++;
     }
-    runQueues([...queues.values()], sink, waits, turns);
+    runQueues([...queues.values()], sink, result.waits, turns);
     sink.settle();
   } catch (error) {
-    if (!(error instanceof AnyAgcError) || error.exitCode !== 1) {
+    if (!isGuestError(error)) {
       turns?.finish();
       throw error;
     }
@@ -108,15 +119,23 @@ export function runProgram(
   turns?.finish();
   result.timings.runMs = performance.now() - mapped;
   result.timings.deviceMs = executor.deviceMs();
-  result.queues = [...queues.keys()];
   result.dispatches = sink.dispatches;
   result.programs = executor.programs();
-  if (result.outcome === "passed") {
-    result.differences = compareResults(program, memory);
-    result.compared = program.expectations.length + program.untouched.length;
-    if (result.differences.length > 0) result.outcome = "differs";
-  }
+  judge(program, memory, result);
   return result;
+}
+
+/** Whether it is the guest's failure, not the host's. */
+export function isGuestError(error: unknown): error is AnyAgcError {
+  return error instanceof AnyAgcError && error.exitCode === ExitCode.Guest;
+}
+
+/** Compares memory with what the program expects, if it ran to its end. */
+export function judge(program: Program, memory: GuestMemory, result: RunResult): void {
+  if (result.outcome !== "passed") return;
+  result.differences = compareResults(program, memory);
+  result.compared = program.expectations.length + program.untouched.length;
+  if (result.differences.length > 0) result.outcome = "differs";
 }
 
 /** Runs all queues in turns until they are done. @throws GuestFaultError when all that are left wait for something that nobody can do. */
@@ -127,10 +146,10 @@ function runQueues(
   turns: QueueTurns | undefined,
 ): void {
   const waiting = new Map<QueueExecutor, WaitDescription>();
-  for (;;) {
+  for (let left = queues; left.length > 0;) {
     let progress = false;
-    let blocked = 0;
-    for (const queue of queues) {
+    const blocked: QueueExecutor[] = [];
+    for (const queue of left) {
       sink.queue = queue.queue;
       turns?.begin(queue.queue);
       let step = queue.step();
@@ -144,35 +163,42 @@ function runQueues(
         step = queue.step();
       }
       if (step === "blocked") {
-        blocked++;
-        if (queue.waiting !== null) waiting.set(queue, queue.waiting);
+        blocked.push(queue);
+        waiting.set(queue, queue.waiting!);
       }
       turns?.end(step === "blocked" ? queue.waiting : null);
     }
-    if (blocked === 0) return;
-    if (!progress) throw deadlock([...waiting.values()]);
+    left = blocked;
+    if (!progress && left.length > 0) throw waitForever(left.map(({ waiting }) => waitInProgress(waiting!)));
   }
 }
 
-function deadlock(waits: readonly WaitDescription[]): GuestFaultError {
-  const lines = waits.map((wait) =>
-    `queue ${hex(wait.queue)} waits for [${hex(wait.address)}] & ${hex(wait.mask)} ${wait.compare} ${
-      hex(wait.reference)
-    }, ` +
-    `it holds ${hex(wait.present)}`
-  );
-  return new GuestFaultError("driver.wait-forever", `nothing can end these waits: ${lines.join("; ")}`, {
-    ...waits[0].source.errorPlace(),
+/** A wait as plain data. */
+export function waitInProgress({ source, ...wait }: WaitDescription): WaitInProgress {
+  return { ...wait, place: source.errorPlace() };
+}
+
+/** The error for waits that nothing can end. @param waits in the order in which the program first used their queues; at least one */
+export function waitForever(waits: readonly WaitInProgress[]): GuestFaultError {
+  return new GuestFaultError("driver.wait-forever", `nothing can end these waits: ${waits.map(waitText).join("; ")}`, {
+    ...waits[0].place,
     guestAddress: waits[0].address,
   });
 }
 
+/** A wait for people. */
+export function waitText({ queue, address, mask, compare, reference, present }: WaitInProgress): string {
+  return `queue ${hex(queue)} waits for [${hex(address)}] & ${hex(mask)} ${compare} ${hex(reference)}, it holds ${
+    hex(present)
+  }`;
+}
+
 /** After an error: lets the device finish. A fault of what is in flight came earlier in the streams than the error, so it is reported instead. */
-function abandon(executor: ComputeExecutor, error: AnyAgcError): AnyAgcError {
+export function abandon(executor: ComputeExecutor, error: AnyAgcError): AnyAgcError {
   try {
     executor.drain();
   } catch (earlier) {
-    if (!(earlier instanceof AnyAgcError) || earlier.exitCode !== 1) throw earlier;
+    if (!isGuestError(earlier)) throw earlier;
     earlier.cause = error;
     return earlier;
   }

@@ -13,7 +13,6 @@ interface OpenWait {
 export class QueueTurns {
   readonly #timeline: Timeline;
   readonly #waits = new Map<number, OpenWait>();
-  readonly #done = new Set<number>();
   #queue = 0;
   /** When the turn began; NaN between turns. */
   #start = NaN;
@@ -29,7 +28,7 @@ export class QueueTurns {
     this.#start = performance.now();
   }
 
-  /** The turn ends. @param wait what the queue waits for now; null when it is done */
+  /** The turn ends. @param wait what the queue waits for now; null when it has nothing left */
   end(wait: WaitDescription | null): void {
     const queue = this.#queue, end = performance.now();
     const before = this.#waits.get(queue);
@@ -37,12 +36,11 @@ export class QueueTurns {
     const detail = wait === null
       ? ""
       : `[${hex(wait.address)}] & ${hex(wait.mask)} ${wait.compare} ${hex(wait.reference)}`;
-    // A queue that is done, or that still may not go on, was only asked.
-    if (!this.#done.has(queue) && (before === undefined || before.name !== name || before.detail !== detail)) {
+    // A queue that still may not go on was only asked.
+    if (before === undefined || before.name !== name || before.detail !== detail) {
       this.#release(queue, this.#start);
       this.#timeline.add(track(queue), "packets", this.#start, end);
-      if (wait === null) this.#done.add(queue);
-      else this.#waits.set(queue, { since: end, name, detail });
+      if (wait !== null) this.#waits.set(queue, { since: end, name, detail });
     }
     this.#start = NaN;
   }

@@ -16,6 +16,7 @@ export class RecordingExecutor implements ComputeExecutor {
   readonly #timeline: Timeline;
   readonly #known = new Set<ProgramReport>();
   readonly #beforeWork: () => void;
+  readonly #track: (name: string) => string;
   /** When the first dispatch since the last drain was queued. */
   #since = 0;
   #queued = 0;
@@ -23,13 +24,20 @@ export class RecordingExecutor implements ComputeExecutor {
   /**
    * @param inner stays the caller's
    * @param beforeWork called before anything that may take long, or never come back
+   * @param track what a track is called, where several executors write to one timeline
    */
-  constructor(inner: ComputeExecutor, timeline: Timeline, beforeWork: () => void = () => {}) {
+  constructor(
+    inner: ComputeExecutor,
+    timeline: Timeline,
+    beforeWork: () => void = () => {},
+    track: (name: string) => string = (name) => name,
+  ) {
     this.name = inner.name;
     this.scratch = inner.scratch;
     this.#inner = inner;
     this.#timeline = timeline;
     this.#beforeWork = beforeWork;
+    this.#track = track;
   }
 
   get busy(): boolean {
@@ -39,7 +47,7 @@ export class RecordingExecutor implements ComputeExecutor {
   attach(memory: GuestMemory): void {
     const start = performance.now();
     this.#inner.attach(memory);
-    this.#timeline.add(TRACKS.host, "make memory reachable", start, performance.now());
+    this.#add(TRACKS.host, "make memory reachable", start, performance.now());
   }
 
   dispatch(dispatch: ComputeDispatch): void {
@@ -51,12 +59,12 @@ export class RecordingExecutor implements ComputeExecutor {
     try {
       this.#inner.dispatch(dispatch);
     } catch (error) {
-      this.#timeline.add(TRACKS.host, "dispatch refused", start, performance.now(), reason(error, detail));
+      this.#add(TRACKS.host, "dispatch refused", start, performance.now(), reason(error, detail));
       throw error;
     }
     const end = performance.now();
     this.#compiles(start);
-    this.#timeline.add(TRACKS.host, "dispatch", start, end, detail);
+    this.#add(TRACKS.host, "dispatch", start, end, detail);
     if (this.#queued++ === 0) this.#since = end;
   }
 
@@ -75,14 +83,14 @@ export class RecordingExecutor implements ComputeExecutor {
       const end = performance.now();
       if (queued > 0) {
         const count = `${queued} ${queued === 1 ? "dispatch" : "dispatches"}`;
-        this.#timeline.add(
+        this.#add(
           TRACKS.device,
           failure === undefined ? count : `${count}, failed`,
           this.#since,
           end,
           failure,
         );
-        this.#timeline.add(TRACKS.host, "wait for the device", start, end);
+        this.#add(TRACKS.host, "wait for the device", start, end);
       }
     }
   }
@@ -99,6 +107,10 @@ export class RecordingExecutor implements ComputeExecutor {
     this.#inner.close();
   }
 
+  #add(track: string, name: string, start: number, end: number, detail?: string): void {
+    this.#timeline.add(this.#track(track), name, start, end, detail);
+  }
+
   /** Spans of programs that are new since the last look. They are made one after the other; how long each step took was measured where it was done. */
   #compiles(start: number): void {
     for (const program of this.#inner.programs()) {
@@ -109,8 +121,8 @@ export class RecordingExecutor implements ComputeExecutor {
       const spirv = this.#inner.modules?.().get(program);
       if (spirv !== undefined) this.kept.set(program, spirv);
       const recompiled = start + recompileMs;
-      this.#timeline.add(TRACKS.recompile, hex(address), start, recompiled, `${instructions} instructions`);
-      this.#timeline.add(TRACKS.pipelines, hex(address), recompiled, recompiled + createMs, `${words} words`);
+      this.#add(TRACKS.recompile, hex(address), start, recompiled, `${instructions} instructions`);
+      this.#add(TRACKS.pipelines, hex(address), recompiled, recompiled + createMs, `${words} words`);
       start = recompiled + createMs;
     }
   }

@@ -42,6 +42,20 @@ export class Timeline {
     return performance.now() - this.#origin;
   }
 
+  /** When it began, in milliseconds since 1970, by the isolate's clock. */
+  get zeroMs(): number {
+    return performance.timeOrigin + this.#origin;
+  }
+
+  /** Takes over spans of another isolate's timeline. @param zeroMs that one's */
+  merge(spans: readonly Span[], zeroMs: number): void {
+    const later = zeroMs - this.zeroMs;
+    for (const span of spans) {
+      const moved = { ...span, startMs: span.startMs + later, endMs: span.endMs + later };
+      if (inWindow(moved, this.#window)) this.#spans.push(moved);
+    }
+  }
+
   /** Adds a span. @param start, end values of `performance.now()` */
   add(track: string, name: string, start: number, end: number, detail?: string): void {
     const startMs = start - this.#origin;

@@ -160,28 +160,28 @@ export class GuestMemory {
     return window.words.subarray(index, index + count);
   }
 
-  /** Reads a 32-bit word at a multiple of 4. */
+  /** Reads a 32-bit word at a multiple of 4: what another isolate writes as one word is seen whole, and what it wrote before that as well. */
   readU32(address: bigint): number {
     const window = this.#aligned(address, 4, 4, Permission.Read);
-    return window.words[Number(address - window.base) / 4];
+    return Atomics.load(window.words, Number(address - window.base) / 4);
   }
 
-  /** Writes a 32-bit word at a multiple of 4. */
+  /** Writes a 32-bit word at a multiple of 4; see {@linkcode readU32}. */
   writeU32(address: bigint, value: number): void {
     const window = this.#aligned(address, 4, 4, Permission.Write);
-    window.words[Number(address - window.base) / 4] = value;
+    Atomics.store(window.words, Number(address - window.base) / 4, value);
   }
 
-  /** Reads a little-endian 64-bit word at a multiple of 8. */
+  /** Reads a little-endian 64-bit word at a multiple of 8; see {@linkcode readU32}. */
   readU64(address: bigint): bigint {
     const window = this.#aligned(address, 8, 8, Permission.Read);
-    return window.data.getBigUint64(Number(address - window.base), true);
+    return Atomics.load(window.words64, Number(address - window.base) / 8);
   }
 
-  /** Writes a little-endian 64-bit word at a multiple of 8; bits above 63 are dropped. */
+  /** Writes a little-endian 64-bit word at a multiple of 8; bits above 63 are dropped. See {@linkcode readU32}. */
   writeU64(address: bigint, value: bigint): void {
     const window = this.#aligned(address, 8, 8, Permission.Write);
-    window.data.setBigUint64(Number(address - window.base), BigInt.asUintN(64, value), true);
+    Atomics.store(window.words64, Number(address - window.base) / 8, value);
   }
 
   /**

@@ -32,6 +32,8 @@ export class MemoryWindow {
   readonly data: DataView<ArrayBuffer>;
   /** The host memory as 32-bit words (the hosts that Deno runs on are little-endian). */
   readonly words: Uint32Array<ArrayBuffer>;
+  /** The host memory as 64-bit words. */
+  readonly words64: BigUint64Array<ArrayBuffer>;
   /** Address of the first byte on the Vulkan device; 0n until the driver has set it. */
   deviceAddress = 0n;
   /** Whatever the driver keeps per window (an imported VkDeviceMemory, say). Nothing in `guest` looks at it. */
@@ -62,6 +64,7 @@ export class MemoryWindow {
     this.bytes = block.bytes;
     this.data = new DataView(block.bytes.buffer, block.bytes.byteOffset, byteLength);
     this.words = new Uint32Array(block.bytes.buffer, block.bytes.byteOffset, byteLength / 4);
+    this.words64 = new BigUint64Array(block.bytes.buffer, block.bytes.byteOffset, byteLength / 8);
   }
 
   /** Byte offset in the window of the address whose 32-bit halves are given; negative or not below `byteLength` when it is outside. */

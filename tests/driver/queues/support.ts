@@ -1,0 +1,52 @@
+/** Runs programs both ways with the interpreter: queues in turns, and each in an isolate of its own. */
+import { runQueues, type RunQueuesOptions } from "../../../src/driver/queues/run_queues.ts";
+import { runProgram, type RunResult } from "../../../src/driver/run_program.ts";
+import { SoftwareExecutor } from "../../../src/driver/software/software_executor.ts";
+import { softwareSource } from "../../../src/driver/software/queue_executor.ts";
+import { ArrayAllocator } from "../../../src/guest/memory/allocator.ts";
+import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
+import { MmapAllocator } from "../../../src/guest/memory/mmap_allocator.ts";
+import type { Program } from "../../../src/guest/program.ts";
+import { IsolateRegistry } from "../../../src/sync/isolates.ts";
+
+/** A run, with a copy of what memory held behind it. */
+export interface SoftwareRun {
+  readonly result: RunResult;
+  /** Bytes of each window, by its base. */
+  readonly memory: ReadonlyMap<bigint, Uint8Array>;
+  /** A word of memory. */
+  word(address: bigint): number;
+}
+
+function ended(result: RunResult, memory: GuestMemory): SoftwareRun {
+  const copies = new Map(memory.windows.map(({ base, byteLength }) => [base, memory.read(base, byteLength, 0)]));
+  const windows = [...copies];
+  memory.clear();
+  return {
+    result,
+    memory: copies,
+    word(address) {
+      const [base, bytes] = windows.find(([base, bytes]) => address >= base && address < base + BigInt(bytes.length))!;
+      return new DataView(bytes.buffer).getUint32(Number(address - base), true);
+    },
+  };
+}
+
+/** In turns. */
+export function runInTurns(program: Program): SoftwareRun {
+  const memory = new GuestMemory(new ArrayAllocator());
+  return ended(runProgram(program, new SoftwareExecutor({ target: program.target }), memory), memory);
+}
+
+/** Each queue in an isolate. All isolates have ended behind it. */
+export async function runAtOnce(program: Program, options: Partial<RunQueuesOptions> = {}): Promise<SoftwareRun> {
+  const registry = IsolateRegistry.create(64);
+  const memory = new GuestMemory(new MmapAllocator());
+  const self = registry.enter();
+  const { result } = await runQueues(program, memory, {
+    self,
+    attach: () => softwareSource(registry, program.target),
+    ...options,
+  });
+  return ended(result, memory);
+}
