@@ -26,13 +26,11 @@ import { JobCore } from "./job_core.ts";
 import { H, J, JobFlag, JobState, N, P, PRIORITIES, STATE_MASK } from "./job_records.ts";
 import type { ClaimedJob, JobBoardOptions, JobSpec, Outcome } from "./job_types.ts";
 import { BOARD_MAGIC, newBoard } from "./job_setup.ts";
+import { JobDrains, WORKER_RECHECK_MS } from "./job_drains.ts";
 import { JobWaits } from "./job_waits.ts";
 import { step } from "./steps.ts";
 import { SyncError } from "./sync_error.ts";
-import { RECHECK_MS, waitForWork, waitForWorkAsync } from "./waits.ts";
-
-/** A worker that has nothing to take looks again after this time, should the isolate that was to wake it have died. */
-const WORKER_RECHECK_MS = 1000;
+import { RECHECK_MS, waitForWork } from "./waits.ts";
 
 /** The shared part, for postMessage; the arena has its own. */
 export interface JobBoardHandle {
@@ -49,6 +47,7 @@ export class JobBoard implements Recoverable {
   readonly #self: Isolate;
   readonly #core: JobCore;
   readonly #waits: JobWaits;
+  readonly #drains: JobDrains;
   readonly #recheckMs: number;
   /** Places of the pins of jobs that this isolate keeps. */
   readonly #kept = new Map<number, number>();
@@ -59,6 +58,7 @@ export class JobBoard implements Recoverable {
     this.#recheckMs = recheckMs;
     this.#core = new JobCore(self, arena, handle.board, recheckMs);
     this.#waits = new JobWaits(this.#core, recheckMs, (token) => this.recover(token));
+    this.#drains = new JobDrains(this.#core);
     self.registry.attachStructure(this);
   }
 
@@ -370,32 +370,12 @@ export class JobBoard implements Recoverable {
    * @returns false after the time
    */
   drain(pool: number, timeoutMs = Infinity): boolean {
-    assertNoLocksHeld(`wait for pool ${pool} to drain`);
-    const end = performance.now() + timeoutMs;
-    for (;;) {
-      const state = this.#drainState(pool);
-      const rest = end - performance.now();
-      if (state === undefined || rest <= 0) return state === undefined;
-      waitForWork(this.#core.words, state.at, state.seen, Math.min(rest, WORKER_RECHECK_MS), `pool ${pool} to drain`);
-    }
+    return this.#drains.wait(pool, timeoutMs);
   }
 
   /** {@linkcode drain} without blocking the event loop. */
   async drainAsync(pool: number, timeoutMs = Infinity): Promise<boolean> {
-    assertNoLocksHeld(`wait for pool ${pool} to drain`);
-    const end = performance.now() + timeoutMs;
-    for (;;) {
-      const state = this.#drainState(pool);
-      const rest = end - performance.now();
-      if (state === undefined || rest <= 0) return state === undefined;
-      await waitForWorkAsync(
-        this.#core.words,
-        state.at,
-        state.seen,
-        Math.min(rest, WORKER_RECHECK_MS),
-        `pool ${pool} to drain`,
-      );
-    }
+    return await this.#drains.waitAsync(pool, timeoutMs);
   }
 
   /**
@@ -497,15 +477,6 @@ export class JobBoard implements Recoverable {
       throw new SyncError("sync.job", `${ticket} is no job's ticket`);
     }
     return job;
-  }
-
-  #drainState(pool: number): { at: number; seen: number } | undefined {
-    const at = this.#core.records.poolAt(pool);
-    this.#core.mutex.lock();
-    const empty = this.#core.words[at + P.Queued] === 0 && this.#core.words[at + P.Claimed] === 0;
-    const seen = Atomics.load(this.#core.words, at + P.Idle);
-    this.#core.mutex.unlock();
-    return empty ? undefined : { at: at + P.Idle, seen };
   }
 
   #checkBytes(bytes: number): void {

@@ -23,6 +23,7 @@ import { checkEntries } from "./table_check.ts";
 import { MAX_CAPACITY, TableCore } from "./table_core.ts";
 import { E, EN, ENTRY_STATE, EntryState, T, TableEntries } from "./table_entries.ts";
 import type { Begun, Creation, KeyedTableOptions, SnapshotRow } from "./table_types.ts";
+import { snapshotOf, type TableStats, tableStats } from "./table_view.ts";
 import { RECHECK_MS, waitForWork, waitForWorkAsync } from "./waits.ts";
 
 const MAGIC = 0x4b544231;
@@ -290,6 +291,17 @@ export class KeyedTable implements Recoverable {
     return undefined;
   }
 
+  /** The job that will create an announced key, as {@linkcode setJob} noted it; 0 if the key is not (or no longer) waiting for one. */
+  pendingJob(key: Uint32Array): number {
+    this.#checkKey(key);
+    const entry = this.#core.entries.find(key);
+    if (entry === -1) return 0;
+    const before = Atomics.load(this.#core.words, this.#core.entries.at(entry));
+    if ((before & ENTRY_STATE) !== EntryState.Pending || !this.#core.entries.hasKey(entry, key)) return 0;
+    const job = this.#core.entries.numbers[this.#core.entries.numberAt(entry) + EN.Job];
+    return Atomics.load(this.#core.words, this.#core.entries.at(entry)) === before ? job : 0;
+  }
+
   /**
    * Pins a ready entry by its reference: what a dispatch does for the pipeline that it found at an earlier one.
    *
@@ -346,28 +358,7 @@ export class KeyedTable implements Recoverable {
    * waits for nobody: creations go on meanwhile.
    */
   snapshot(): SnapshotRow[] {
-    const rows: SnapshotRow[] = [];
-    for (let entry = 0; entry < this.#core.entries.size.capacity; entry++) {
-      const at = this.#core.entries.at(entry);
-      for (;;) {
-        const word = Atomics.load(this.#core.words, at);
-        const state = word & ENTRY_STATE;
-        // What is only being looked at may well stay.
-        if (state !== EntryState.Ready && state !== EntryState.Evicting) break;
-        const row = {
-          key: this.#core.entries.key(entry),
-          value: this.#core.value(entry),
-          reference: this.#core.referenceOf(entry, word),
-        };
-        step("table.snapshot");
-        if (Atomics.load(this.#core.words, at) === word) {
-          rows.push(row);
-          break;
-        }
-        // It changed meanwhile: look again.
-      }
-    }
-    return rows;
+    return snapshotOf(this.#core);
   }
 
   /** Forbids new creations, for teardown or replacement of the device. */
@@ -455,28 +446,8 @@ export class KeyedTable implements Recoverable {
   }
 
   /** The counts of now and since the start. */
-  stats(): {
-    ready: number;
-    building: number;
-    pending: number;
-    ending: number;
-    created: number;
-    failed: number;
-    abandoned: number;
-    evicted: number;
-    pins: number;
-  } {
-    const words = this.#core.words;
-    let ready = 0, building = 0, pending = 0, ending = 0;
-    for (let entry = 0; entry < this.#core.entries.size.capacity; entry++) {
-      const state = this.#core.entries.state(entry);
-      if (state === EntryState.Ready) ready++;
-      if (state === EntryState.Building) building++;
-      if (state === EntryState.Pending) pending++;
-      if (state >= EntryState.Evicting) ending++;
-    }
-    const [created, failed, abandoned, evicted] = [T.Created, T.Failed, T.Abandoned, T.Evicted].map((at) => words[at]);
-    return { ready, building, pending, ending, created, failed, abandoned, evicted, pins: this.#core.pins.count() };
+  stats(): TableStats {
+    return tableStats(this.#core);
   }
 
   /** Counts of the table's lock. */

@@ -212,6 +212,19 @@ const ACTIONS: Record<string, Action> = {
       board.releaseHold(hold);
     }
   },
+  /** A hold through a call of native code that ends when the test writes to the pipe; the bytes are given back behind the call. */
+  holdThroughCall({ board, flags }, bytes: number, pipe: number) {
+    const libc = Deno.dlopen("libc.so.6", { read: { parameters: ["i32", "buffer", "usize"], result: "isize" } });
+    const hold = board.hold(bytes, 5000)!;
+    try {
+      count(flags, 0);
+      libc.symbols.read(pipe, new Uint8Array(1), 1n);
+    } finally {
+      count(flags, 1);
+      board.releaseHold(hold);
+      count(flags, 2);
+    }
+  },
   /** A hold that is refused: the error's code. */
   holdRefused({ board, flags }, bytes: number) {
     count(flags, 0);
