@@ -3,10 +3,13 @@
  *
  * @module
  */
+import { DriverRoom } from "../driver/pools/driver_room.ts";
 import { type PreparationServices, runRecompileJob } from "../driver/pools/preparation.ts";
+import { runProgramJob } from "../driver/pools/programs_ahead.ts";
 import { attachRoom, JobKind } from "../driver/pools/room.ts";
 import type { PoolWorkerMessage, PoolWorkerStart } from "../driver/pools/worker_pool.ts";
 import { ShaderCache } from "../driver/shader_cache/shader_cache.ts";
+import { GpuDevice } from "../gpu/device.ts";
 import { SyncError } from "../sync/sync_error.ts";
 
 const scope = globalThis as unknown as { postMessage(message: PoolWorkerMessage): void };
@@ -20,12 +23,14 @@ globalThis.addEventListener("message", (event) => {
     keep: cache && ((request, artifact) => cache.add(request, artifact)),
     log: (log) => scope.postMessage({ log }),
   };
+  const driver = start.driver && new DriverRoom(room, GpuDevice.attach(start.driver.device), start.driver, services);
   scope.postMessage("ready");
   for (;;) {
     const job = room.board.take(start.pool);
     if (job === "stopped") break;
     if (job === "timed-out") continue;
     if (job.kind === JobKind.Recompile || job.kind === JobKind.Variant) runRecompileJob(room, job, services);
+    else if (job.kind === JobKind.Program && driver !== undefined) runProgramJob(driver, job);
     else room.board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} in the preparation pool`));
   }
   room.registry.leave(room.self);

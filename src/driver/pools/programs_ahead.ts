@@ -9,7 +9,7 @@ import type { ClaimedJob } from "../../sync/job_types.ts";
 import { decodeData } from "../../sync/plain_data.ts";
 import { encodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
-import { pipelineNow, pipelineRequest } from "../vulkan/pipeline_request.ts";
+import { imageNeeds, pipelineNow, pipelineRequest } from "../vulkan/pipeline_request.ts";
 import type { DriverRoom } from "./driver_room.ts";
 import { announcePipeline } from "./prebuild.ts";
 import { AHEAD, artifact, keyOfRequest } from "./preparation.ts";
@@ -48,7 +48,11 @@ export function runProgramJob(shared: DriverRoom, job: ClaimedJob): void {
 }
 
 /** Recompiles a program (or takes it from the table), and announces its pipeline if it can be made now. */
-export function prepareProgram(shared: DriverRoom, request: RecompileRequest, pool: number): "announced" | "known" | "at-dispatch" {
+export function prepareProgram(
+  shared: DriverRoom,
+  request: RecompileRequest,
+  pool: number,
+): "announced" | "known" | "at-dispatch" {
   const { room, services, layout, device, cacheCanTell } = shared;
   for (let next = request;;) {
     let made;
@@ -57,8 +61,8 @@ export function prepareProgram(shared: DriverRoom, request: RecompileRequest, po
       room.artifacts.unpin(prepared.pin);
       made = prepared.artifact;
     } catch (error) {
-      if (!(error instanceof NeedsImageDescriptors)) throw error;
-      made = error;
+      made = imageNeeds(error, next);
+      if (made === undefined) throw error;
     }
     const now = pipelineNow(next, made, device.capabilities);
     if (now.state === "instead") {

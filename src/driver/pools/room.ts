@@ -33,6 +33,8 @@ export const JobKind = {
   Variant: 3,
   /** Write an entry of the shader cache, which is in the blob (payload 0 and 1). */
   Entry: 4,
+  /** Like Recompile, and then have the program's pipeline created; payload 3: the pool that does that. See programs_ahead.ts. */
+  Program: 5,
 } as const;
 
 /** Sizes of a room. */

@@ -1,20 +1,16 @@
 import { AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError, withPlace } from "../../errors.ts";
 import { GuestMemoryError } from "../../guest/memory/fault.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
-import { Permission } from "../../guest/memory/window.ts";
-import type { GpuDevice } from "../../gpu/device.ts";
-import { type ComputePipeline, createComputePipeline, destroyPipeline } from "../../gpu/pipelines.ts";
+import { type MemoryWindow, Permission } from "../../guest/memory/window.ts";
+import type { DeviceCapabilities } from "../../gpu/capabilities.ts";
+import type { ComputeProgram } from "../../pm4/compute_program.ts";
 import type { Target } from "../../rdna/target.ts";
-import { Op } from "../../recompiler/ir/ops.ts";
 import { imageClass, NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
-import { resolveImageDescriptors } from "../../recompiler/passes/resources.ts";
-import { recompile as recompileProgram } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
-import { MAX_CODE_BYTES, recompileRequest, requestKey } from "../compute_dispatch.ts";
+import { MAX_CODE_BYTES, recompileRequest } from "../compute_dispatch.ts";
 import type { ComputeDispatch, ProgramReport } from "../executor.ts";
-import type { RequestDump } from "../request_dump.ts";
-import type { ShaderCache } from "../shader_cache/shader_cache.ts";
-import type { PipelineStore } from "../warm_start/pipeline_store.ts";
+import { pipelineNow } from "./pipeline_request.ts";
+import type { MadeArtifact, MadePipeline, ProgramBuilds } from "./program_builds.ts";
 import { type PreparedProgram, preparedProgram } from "./resolver.ts";
 
 /** A recompiled program with its pipeline. */
@@ -24,12 +20,14 @@ export interface LoadedProgram {
   readonly source: ProgramSource;
   /** Classes of the images that it is for, as text; empty for a program without images. */
   readonly images: string;
+  /** What it was recompiled from. */
+  readonly request: RecompileRequest;
+  readonly made: MadeArtifact;
   readonly artifact: Artifact;
   /** What the host must compute before each dispatch, if anything. */
   readonly resolved: PreparedProgram | undefined;
-  readonly pipeline: ComputePipeline;
-  /** The pipeline is the store's: it stays when this one goes. */
-  readonly stored: boolean;
+  /** To be used while it is pinned only: see {@linkcode ProgramCache.pin}. */
+  pipeline: MadePipeline;
   readonly report: ProgramReport;
 }
 
@@ -40,12 +38,8 @@ export interface ProgramOptions {
   device: RecompilerDevice;
   /** See `RecompileRequest.unalignedLoads`. */
   unalignedLoads: boolean;
-  /** Pipelines of earlier runs; gets those of this one. */
-  store?: PipelineStore;
-  /** Artifacts of earlier runs; gets those of this one, which are written by its owner's flush. */
-  shaders?: ShaderCache;
-  /** Gets every request. */
-  dump?: RequestDump;
+  /** The device's. */
+  capabilities: Pick<DeviceCapabilities, "name" | "limits">;
 }
 
 /** Code with the state that it is dispatched with. */
@@ -58,70 +52,112 @@ interface ProgramSource {
   readonly needs: NeedsImageDescriptors | undefined;
   /** What it became, by the classes of its images. */
   readonly programs: Map<string, LoadedProgram>;
+  /** The only program of a source without images. */
+  only: LoadedProgram | undefined;
+}
+
+/** Programs that differ in their code alone: the state of a dispatch, and where its code lies. */
+interface ProgramState {
+  readonly rsrc1: number;
+  readonly rsrc2: number;
+  readonly threadsX: number;
+  readonly threadsY: number;
+  readonly threadsZ: number;
+  readonly waveSize: number;
+  readonly partialThreads: boolean;
+  /** Entries of the window table. */
+  readonly windows: number;
+  readonly resolve: boolean;
+  readonly sources: ProgramSource[];
+  /** The window of the code while `memory` has `generation`, and the index of the first word in it. */
+  window: MemoryWindow | undefined;
+  at: number;
+  memory: GuestMemory | undefined;
+  generation: number;
 }
 
 /** The programs of one guest on one device: recompiled on first use, and again when the guest has changed their code. */
 export class ProgramCache {
-  readonly #device: GpuDevice;
-  readonly #layout: bigint;
+  readonly #builds: ProgramBuilds;
   readonly #options: ProgramOptions;
-  readonly #sources = new Map<string, ProgramSource[]>();
+  /** By the address of the code. */
+  readonly #states = new Map<bigint, ProgramState[]>();
+  readonly #programs: LoadedProgram[] = [];
 
-  /** @param layout VkPipelineLayout of all programs; stays the caller's */
-  constructor(device: GpuDevice, layout: bigint, options: ProgramOptions) {
-    this.#device = device;
-    this.#layout = layout;
+  /** @param builds makes what is not there; stays the caller's */
+  constructor(builds: ProgramBuilds, options: ProgramOptions) {
+    this.#builds = builds;
     this.#options = options;
   }
 
   /**
    * The program of a dispatch, for the code and the image descriptors that are in memory now. Work in flight may still change them: see
-   * {@linkcode isCurrent}.
+   * {@linkcode isCurrent}. Of a known program without images it costs a comparison of its code, and allocates nothing.
    *
    * @param windows entries of the window table that it must be able to use
    * @param resolve the host computes descriptors and constants; without it the program does
    * @throws RefusedError for what is not supported; GuestFaultError when the code is not in executable memory
    */
   load(dispatch: ComputeDispatch, memory: GuestMemory, windows: number, resolve: boolean): LoadedProgram {
-    const { program, waveSize, partialThreads } = dispatch;
-    const words = codeAt(memory, program.address, dispatch.place);
-    const room = windowRoom(windows);
-    const key = `${requestKey(program, this.#options.target, waveSize, partialThreads)},${room}${
-      resolve ? "" : ",plain"
-    }`;
-    let sources = this.#sources.get(key);
-    const known = sources?.find(({ code }) => startsWith(words, code));
-    if (known !== undefined && known.needs === undefined) return known.programs.get("")!;
+    const state = this.#state(dispatch, memory, windows, resolve);
+    const known = knownSource(state);
+    if (known?.only !== undefined) return known.only;
     try {
-      if (known !== undefined) {
-        const images = resolveImages(known, dispatch.userData, memory);
-        const loaded = known.programs.get(images.key);
-        if (loaded !== undefined) return loaded;
-        return this.#add(
-          known,
-          images,
-          this.#make({ ...known.request, imageDescriptors: images.descriptors }),
-          dispatch,
-        );
-      }
-      const [source, images, artifact] = this.#recompile(dispatch, words.slice(), memory, room, resolve);
-      const loaded = this.#add(source, images, artifact, dispatch);
-      if (sources === undefined) this.#sources.set(key, sources = []);
-      sources.push(source);
-      return loaded;
+      if (known === undefined) return this.#begin(state, dispatch, memory);
+      const images = resolveImages(known, dispatch.userData, memory, this.#options.capabilities);
+      const loaded = known.programs.get(images.key);
+      if (loaded !== undefined) return loaded;
+      const request = { ...known.request, imageDescriptors: images.descriptors };
+      return this.#add(known, images.key, request, this.#builds.artifact(request), dispatch);
     } catch (error) {
       throw inProgram(error, dispatch);
     }
+  }
+
+  /**
+   * Has what {@linkcode load} will ask for made by others, as far as that is known before the dispatch's turn. Changes nothing that `load`
+   * sees, and what is wrong with the dispatch is said by `load`.
+   */
+  announce(dispatch: ComputeDispatch, memory: GuestMemory, windows: number): void {
+    const builds = this.#builds;
+    if (builds.announce === undefined) return;
+    try {
+      const state = this.#state(dispatch, memory, windows, true), known = knownSource(state);
+      if (known?.only !== undefined) return;
+      if (known === undefined) {
+        builds.announce(this.#request(state, dispatch, codeOf(state).slice()));
+        return;
+      }
+      const images = resolveImages(known, dispatch.userData, memory, this.#options.capabilities);
+      if (!known.programs.has(images.key)) builds.announce({ ...known.request, imageDescriptors: images.descriptors });
+    } catch (error) {
+      // Memory may be different when its turn comes.
+      if (!(error instanceof AnyAgcError)) throw error;
+    }
+  }
+
+  /** Keeps a program's pipeline alive until `unpin`; makes it again if it is gone. No lock may be held. */
+  pin(program: LoadedProgram): number {
+    for (;;) {
+      const place = this.#builds.pin(program.pipeline);
+      if (place !== undefined) return place;
+      program.pipeline = this.#builds.pipeline(program.request, program.made);
+    }
+  }
+
+  /** Ends a pin. */
+  unpin(place: number): void {
+    this.#builds.unpin(place);
   }
 
   /** Whether memory still holds what the program was made from: its code, and descriptors of the same kinds for that user data. */
   isCurrent({ address, source, images }: LoadedProgram, userData: Uint32Array, memory: GuestMemory): boolean {
     const window = memory.find(address);
     if (window === undefined) return false;
-    if (!startsWith(window.words.subarray(Number(address - window.base) / 4), source.code)) return false;
+    if (!holds(window.words, Number(address - window.base) / 4, source.code)) return false;
     if (source.needs === undefined) return true;
     try {
-      return resolveImages(source, userData, memory).key === images;
+      return resolveImages(source, userData, memory, this.#options.capabilities).key === images;
     } catch (error) {
       if (!(error instanceof AnyAgcError)) throw error;
       return false;
@@ -130,115 +166,145 @@ export class ProgramCache {
 
   /** Reports of all programs, in order of their first use. */
   reports(): ProgramReport[] {
-    return this.#programs().map(({ report }) => report);
+    return this.#programs.map(({ report }) => report);
   }
 
   /** Modules of all programs, by their reports. */
   modules(): Map<ProgramReport, Uint32Array> {
-    return new Map(this.#programs().map(({ report, artifact }) => [report, artifact.spirv]));
+    return new Map(this.#programs.map(({ report, artifact }) => [report, artifact.spirv]));
   }
 
-  /** Destroys the pipelines. The device must not be using them. */
+  /** Gives the pipelines back. The device must not be using them. */
   destroy(): void {
-    for (const { pipeline, stored } of this.#programs()) if (!stored) destroyPipeline(this.#device, pipeline);
-    this.#sources.clear();
+    for (const { pipeline } of this.#programs.splice(0)) this.#builds.release(pipeline);
+    this.#states.clear();
   }
 
-  #programs(): LoadedProgram[] {
-    return [...this.#sources.values()].flat().flatMap(({ programs }) => [...programs.values()]);
-  }
-
-  #recompile(
-    { program, waveSize, partialThreads, userData }: Pick<
-      ComputeDispatch,
-      "program" | "waveSize" | "partialThreads" | "userData"
-    >,
-    code: Uint32Array,
+  /** The state of a dispatch, with its code found. */
+  #state(
+    { program, waveSize, partialThreads, place }: ComputeDispatch,
     memory: GuestMemory,
     windows: number,
     resolve: boolean,
-  ): [ProgramSource, ResolvedImages, TimedArtifact] {
+  ): ProgramState {
+    const { address, rsrc1, rsrc2, numThreadsX, numThreadsY, numThreadsZ } = program, room = windowRoom(windows);
+    let states = this.#states.get(address);
+    if (states === undefined) this.#states.set(address, states = []);
+    let state: ProgramState | undefined;
+    for (let k = 0; k < states.length; k++) {
+      const each = states[k];
+      if (
+        each.rsrc1 === rsrc1 && each.rsrc2 === rsrc2 && each.threadsX === numThreadsX &&
+        each.threadsY === numThreadsY && each.threadsZ === numThreadsZ && each.waveSize === waveSize &&
+        each.partialThreads === partialThreads && each.windows === room && each.resolve === resolve
+      ) state = each;
+    }
+    if (state === undefined) {
+      state = {
+        rsrc1,
+        rsrc2,
+        threadsX: numThreadsX,
+        threadsY: numThreadsY,
+        threadsZ: numThreadsZ,
+        waveSize,
+        partialThreads,
+        windows: room,
+        resolve,
+        sources: [],
+        window: undefined,
+        at: 0,
+        memory: undefined,
+        generation: -1,
+      };
+      states.push(state);
+    }
+    if (state.memory !== memory || state.generation !== memory.generation) {
+      state.window = codeWindow(memory, address, place);
+      state.at = Number(address - state.window.base) / 4;
+      state.memory = memory;
+      state.generation = memory.generation;
+    }
+    return state;
+  }
+
+  #request(
+    { windows, resolve }: ProgramState,
+    { program, waveSize, partialThreads }: { program: ComputeProgram; waveSize: 32 | 64; partialThreads: boolean },
+    code: Uint32Array,
+  ): RecompileRequest {
     const { target, device, unalignedLoads } = this.#options;
-    const request = {
+    return {
       ...recompileRequest(program, code, target, waveSize, partialThreads, device),
       windows,
       unalignedLoads,
       resolve,
     };
-    const source = (artifact: TimedArtifact, needs?: NeedsImageDescriptors): ProgramSource => ({
-      request,
-      code: code.slice(0, artifact.codeWords),
-      needs,
-      programs: new Map(),
-    });
-    try {
-      let artifact = this.#make(request);
-      // What the host reads before the dispatch must not change in it: of such a program nobody knows.
-      if (artifact.writesElsewhere && readsMemory(artifact)) {
-        request.resolve = false;
-        artifact = this.#make(request);
+  }
+
+  /** A source that is new here. */
+  #begin(state: ProgramState, dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
+    const code = codeOf(state).slice(), { userData } = dispatch, { capabilities } = this.#options;
+    let request = this.#request(state, dispatch, code), plain = request;
+    let needs: NeedsImageDescriptors | undefined;
+    for (;;) {
+      const made = this.#artifact(request);
+      const now = made instanceof NeedsImageDescriptors
+        ? pipelineNow(request, made, capabilities, { userData, memory })
+        : pipelineNow(request, made.artifact, capabilities);
+      if (now.state === "instead") {
+        if (now.request.imageDescriptors === undefined) plain = now.request;
+        else if (made instanceof NeedsImageDescriptors) needs = made;
+        request = now.request;
+      } else if (made instanceof NeedsImageDescriptors) {
+        throw made; // it is asked for with what it needs, so this does not happen
+      } else {
+        const { codeWords } = made.artifact;
+        const source = {
+          request: plain,
+          code: code.slice(0, codeWords),
+          needs,
+          programs: new Map(),
+          only: undefined,
+        };
+        const images = needs === undefined ? "" : imagesKey(request.imageDescriptors!);
+        const loaded = this.#add(source, images, request, made, dispatch);
+        state.sources.push(source);
+        return loaded;
       }
-      return [source(artifact), NO_IMAGES, artifact];
-    } catch (error) {
-      if (!(error instanceof NeedsImageDescriptors)) throw error;
-      if (resolve) {
-        return this.#recompile({ program, waveSize, partialThreads, userData }, code, memory, windows, false);
-      }
-      const images = resolveImages({ needs: error, request }, userData, memory);
-      const artifact = this.#make({ ...request, imageDescriptors: images.descriptors });
-      return [source(artifact, error), images, artifact];
     }
   }
 
-  /** Recompiles, unless an earlier run has left it. */
-  #make(request: RecompileRequest): TimedArtifact {
-    const { store, shaders, dump } = this.#options;
-    const file = dump?.write(request);
-    const ready = store?.find(request);
-    if (ready !== undefined) return { ...ready.artifact, recompileMs: 0, ready: ready.pipeline };
-    const start = performance.now(), kept = shaders?.find(request);
-    if (kept !== undefined) return { ...kept, recompileMs: performance.now() - start };
+  #artifact(request: RecompileRequest): MadeArtifact | NeedsImageDescriptors {
     try {
-      const { recompileMs, ...artifact } = recompile(request);
-      shaders?.add(request, artifact);
-      return { ...artifact, recompileMs };
+      return this.#builds.artifact(request);
     } catch (error) {
-      if (file !== undefined && error instanceof NeedsImageDescriptors) dump!.withdraw(file);
+      if (error instanceof NeedsImageDescriptors) return error;
       throw error;
     }
   }
 
   #add(
     source: ProgramSource,
-    images: ResolvedImages,
-    artifact: TimedArtifact,
+    images: string,
+    request: RecompileRequest,
+    made: MadeArtifact,
     dispatch: ComputeDispatch,
   ): LoadedProgram {
-    this.#checkLimits(artifact, dispatch);
-    const { spirv, subgroupSize, laneMode, laneModeReason, workgroupSize, instructionCount, recompileMs } = artifact;
+    const { artifact, recompileMs } = made, { capabilities } = this.#options;
+    const now = pipelineNow(request, artifact, capabilities);
+    if (now.state === "refused") throw refusal(now, capabilities.name, dispatch);
     const { address } = dispatch.program;
-    const { store } = this.#options;
-    const start = performance.now();
-    const pipeline = artifact.ready ?? createComputePipeline(this.#device, {
-      spirv,
-      layout: this.#layout,
-      requiredSubgroupSize: subgroupSize,
-      fullSubgroups: subgroupSize !== undefined,
-      cache: store?.cache?.handle,
-    });
-    const createMs = artifact.ready === undefined ? performance.now() - start : 0;
-    if (artifact.ready === undefined && store !== undefined) {
-      const imageDescriptors = source.needs && images.descriptors;
-      store.created({ ...source.request, imageDescriptors }, artifact, pipeline, createMs);
-    }
+    const pipeline = this.#builds.pipeline(request, made);
+    const { spirv, laneMode, laneModeReason, workgroupSize, instructionCount } = artifact;
     const loaded: LoadedProgram = {
       address,
       source,
-      images: images.key,
+      images,
+      request,
+      made,
       artifact,
       resolved: artifact.resources === undefined ? undefined : preparedProgram(artifact.resources),
       pipeline,
-      stored: artifact.ready !== undefined,
       report: {
         address,
         instructions: instructionCount,
@@ -248,55 +314,31 @@ export class ProgramCache {
         laneModeReason,
         workgroupSize,
         recompileMs,
-        createMs,
+        createMs: pipeline.createMs,
         dispatches: 0,
       },
     };
-    source.programs.set(images.key, loaded);
+    source.programs.set(images, loaded);
+    if (source.needs === undefined) source.only = loaded;
+    this.#programs.push(loaded);
     return loaded;
-  }
-
-  #checkLimits({ workgroupSize, sharedBytes }: Artifact, { program, place }: ComputeDispatch): void {
-    const { limits, name } = this.#device.capabilities;
-    const refuse = (code: string, what: string, most: string): never => {
-      throw new RefusedError(`driver.${code}`, `the program needs ${what}; ${name} takes at most ${most}`, {
-        ...place,
-        guestAddress: program.address,
-      });
-    };
-    const [x, y, z] = workgroupSize;
-    if (
-      workgroupSize.some((size, axis) => size > limits.workgroupSize[axis]) || x * y * z > limits.workgroupInvocations
-    ) {
-      refuse(
-        "workgroup-size",
-        `workgroups of ${x} x ${y} x ${z} invocations`,
-        `${limits.workgroupSize.join(" x ")}, ${limits.workgroupInvocations} in all`,
-      );
-    }
-    if (sharedBytes > limits.computeSharedMemory) {
-      refuse("shared-memory", `${sharedBytes} bytes of workgroup memory`, `${limits.computeSharedMemory}`);
-    }
   }
 }
 
-/** Whether the host must read guest memory before a dispatch. */
-function readsMemory({ resources }: Artifact): boolean {
-  return resources !== undefined && resources.tape.op.includes(Op.Load);
+function refusal(
+  { code, what, most }: { code: string; what: string; most: string },
+  name: string,
+  { program, place }: ComputeDispatch,
+): RefusedError {
+  return new RefusedError(`driver.${code}`, `the program needs ${what}; ${name} takes at most ${most}`, {
+    ...place,
+    guestAddress: program.address,
+  });
 }
 
 /** Rounds a number of windows up to a power of two, so that programs are not recompiled for each window that appears. */
 function windowRoom(windows: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(1, windows)));
-}
-
-type TimedArtifact = Artifact & { recompileMs: number; ready?: ComputePipeline };
-
-/** Recompiles, and tells how long it took. */
-function recompile(request: RecompileRequest): TimedArtifact {
-  const start = performance.now();
-  const artifact = recompileProgram(request);
-  return { ...artifact, recompileMs: performance.now() - start };
+  return windows <= 1 ? 1 : 2 ** (32 - Math.clz32(windows - 1));
 }
 
 /** Image descriptors by pc, and the classes that tell programs apart. */
@@ -305,18 +347,21 @@ interface ResolvedImages {
   key: string;
 }
 
-const NO_IMAGES: ResolvedImages = { descriptors: new Map(), key: "" };
-
-/** Finds the image descriptors of a program, as user data and memory are now. */
+/** Finds the image descriptors of a program that has images, as user data and memory are now. */
 function resolveImages(
   { needs, request }: Pick<ProgramSource, "needs" | "request">,
   userData: Uint32Array,
   memory: GuestMemory,
+  capabilities: ProgramOptions["capabilities"],
 ): ResolvedImages {
-  if (needs === undefined) return NO_IMAGES;
-  const descriptors = resolveImageDescriptors(needs, request, userData, (address) => memory.readU32(address));
-  const key = Array.from(descriptors, ([pc, words]) => `${hex(pc)}: ${imageClass(words).join(" ")}`).join("; ");
-  return { descriptors, key };
+  const now = pipelineNow(request, needs!, capabilities, { userData, memory });
+  if (now.state !== "instead") throw new Error("a program with images is made from their descriptors");
+  const descriptors = now.request.imageDescriptors!;
+  return { descriptors, key: imagesKey(descriptors) };
+}
+
+function imagesKey(descriptors: ReadonlyMap<number, Uint32Array>): string {
+  return Array.from(descriptors, ([pc, words]) => `${hex(pc)}: ${imageClass(words).join(" ")}`).join("; ");
 }
 
 /** An error of the recompiler with the dispatch's place; it knows the program counter at most. */
@@ -326,13 +371,10 @@ function inProgram(error: unknown, { program, place }: ComputeDispatch): unknown
   return withPlace(error, { ...place, guestAddress });
 }
 
-/** The words from an address to the end of its window, at most MAX_CODE_BYTES. */
-function codeAt(memory: GuestMemory, address: bigint, place: ErrorPlace): Uint32Array<ArrayBuffer> {
+/** The window that holds code. */
+function codeWindow(memory: GuestMemory, address: bigint, place: ErrorPlace): MemoryWindow {
   try {
-    const window = memory.require(address, 4, Permission.Execute);
-    const offset = Number(address - window.base);
-    const bytes = Math.min(window.byteLength - offset, MAX_CODE_BYTES);
-    return window.words.subarray(offset / 4, (offset + bytes) / 4);
+    return memory.require(address, 4, Permission.Execute);
   } catch (error) {
     if (!(error instanceof GuestMemoryError)) throw error;
     throw new GuestFaultError("driver.no-code", `there is no program at ${hex(address)}: ${error.message}`, {
@@ -342,8 +384,21 @@ function codeAt(memory: GuestMemory, address: bigint, place: ErrorPlace): Uint32
   }
 }
 
-function startsWith(words: Uint32Array, code: Uint32Array): boolean {
-  if (words.length < code.length) return false;
-  for (let i = 0; i < code.length; i++) if (words[i] !== code[i]) return false;
+/** The words from a state's code to the end of its window, at most MAX_CODE_BYTES. */
+function codeOf({ window, at }: ProgramState): Uint32Array<ArrayBuffer> {
+  const { words } = window!;
+  return words.subarray(at, Math.min(words.length, at + MAX_CODE_BYTES / 4));
+}
+
+/** The source whose code is in memory. */
+function knownSource({ sources, window, at }: ProgramState): ProgramSource | undefined {
+  const { words } = window!;
+  for (let k = 0; k < sources.length; k++) if (holds(words, at, sources[k].code)) return sources[k];
+  return undefined;
+}
+
+function holds(words: Uint32Array, at: number, code: Uint32Array): boolean {
+  if (words.length - at < code.length) return false;
+  for (let i = 0; i < code.length; i++) if (words[at + i] !== code[i]) return false;
   return true;
 }

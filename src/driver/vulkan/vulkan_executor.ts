@@ -1,4 +1,4 @@
-import { AnyAgcError, type ErrorPlace, ExitCode, GuestFaultError, hex, RefusedError } from "../../errors.ts";
+import { AnyAgcError, ExitCode, GuestFaultError, hex, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { HostBuffer } from "../../gpu/buffer.ts";
 import { CommandQueue } from "../../gpu/command_queue.ts";
@@ -10,17 +10,33 @@ import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { Target } from "../../rdna/target.ts";
 import { Context, GDS_BYTES, Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
+import { assertNoLocksHeld } from "../../sync/held_locks.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
+import type { DriverRoom } from "../pools/driver_room.ts";
 import type { RequestDump } from "../request_dump.ts";
+import { checkScratchRing } from "../scratch_ring.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { PipelineStore } from "../warm_start/pipeline_store.ts";
-import { withGdsWindow } from "./gds_window.ts";
+import { BATCH, type Batch, BATCHES, BatchRing } from "./batches.ts";
 import { ContextBlocks } from "./context_blocks.ts";
 import { changedProgram, checkPartialLanes, faultError } from "./dispatch_errors.ts";
+import { withGdsWindow } from "./gds_window.ts";
+import { LocalBuilds, type ProgramBuilds } from "./program_builds.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
-import { checkScratchRing } from "../scratch_ring.ts";
-import { Prepared, Ranges, Resolver } from "./resolver.ts";
+import { Prepared, type Ranges, Resolver } from "./resolver.ts";
+import { RoomBuilds } from "./room_builds.ts";
+import { type SharedGuest, sharedTable } from "./shared_guest.ts";
 import { DeviceWindows } from "./windows.ts";
+
+/** What an executor has in common with others in other isolates of the process. */
+export interface SharedExecution {
+  /** The room, which this isolate is a member of. It is closed after the executor. */
+  readonly room: DriverRoom;
+  /** Guest memory on the device. The executor is closed before that is given back. */
+  readonly guest: SharedGuest;
+  /** Index of its VkQueue in `GpuDevice.queues`; several executors may use the same one. */
+  readonly queue: number;
+}
 
 /** Options of {@linkcode VulkanExecutor}. */
 export interface VulkanExecutorOptions {
@@ -38,82 +54,92 @@ export interface VulkanExecutorOptions {
   shaders?: ShaderCache;
   /** Gets every request to the recompiler. */
   dump?: RequestDump;
+  /** Others execute dispatches on the same device and memory at the same time. Artifacts and pipelines are the room's then, as is what is kept of them. */
+  shared?: SharedExecution;
 }
 
-/** Dispatches that are recorded before a command buffer is submitted. */
-const BATCH = 64;
-/** Batches that are recorded or in flight at most; their context blocks are all different. */
-const BATCHES = 4;
-
-const NO_USER_DATA = new Uint32Array(0);
-
-/** A dispatch that was recorded, until it is known to have finished well. */
-interface Recorded {
-  program: LoadedProgram;
-  place: ErrorPlace;
-  /** The dispatch's, where the program needs it to find its images. */
-  userData: Uint32Array;
-  /** Index of its context block. */
-  context: number;
-  /** Earlier dispatches may not have finished when its code was looked at. */
-  follows: boolean;
+/** A dispatch that can be recorded: everything is there that may take time to come by. Valid until the next one is prepared. */
+export interface PreparedDispatch {
+  /** Its program. */
+  readonly program: LoadedProgram;
 }
 
-/** The dispatches of a command buffer. */
-interface Batch {
-  /** Timeline value of the submission; 0 while it is recorded. */
-  value: number;
-  /** First of its context blocks. */
-  firstContext: number;
-  dispatches: Recorded[];
-  /** Guest memory that they write. */
-  writes: Ranges;
+/** The one prepared dispatch of an executor; nothing is allocated per dispatch. */
+class Preparation implements PreparedDispatch {
+  dispatch!: ComputeDispatch;
+  program!: LoadedProgram;
+  /** Workgroups. */
+  x = 0;
+  y = 0;
+  z = 0;
+  /** Place of the pin on the pipeline. */
+  pin = 0;
+  /** It has not been recorded yet. */
+  pending = false;
 }
 
-/** Executes dispatches on a Vulkan device. */
+/**
+ * Executes dispatches on a Vulkan device.
+ *
+ * A dispatch is prepared first ({@linkcode VulkanExecutor.prepareDispatch}: program, pipeline, resources; may take long, and holds no lock), and
+ * recorded then ({@linkcode VulkanExecutor.dispatchPrepared}: records and submits, with the GPU mutex where others use the device).
+ */
 export class VulkanExecutor implements ComputeExecutor {
   readonly name: string;
   readonly scratch = true;
   /** The recompiler's view of the device. */
   readonly recompilerDevice: RecompilerDevice;
   readonly #device: GpuDevice;
+  readonly #shared: SharedExecution | undefined;
   readonly #queue: CommandQueue;
   readonly #layout: bigint;
-  readonly #windows: DeviceWindows;
+  /** Absent where guest memory is shared. */
+  readonly #windows: DeviceWindows | undefined;
   readonly #contexts: ContextBlocks;
+  readonly #builds: ProgramBuilds;
   readonly #programs: ProgramCache;
   readonly #resolver = new Resolver();
   readonly #inFlight: Ranges[] = [];
-  /** GDS, once a program uses it: it outlives dispatches. */
+  readonly #prepared = new Preparation();
+  /** Device address of GDS, once a program uses it; and its memory, if it is this executor's: it outlives dispatches. */
+  #gdsAddress = 0n;
   #gds: HostBuffer | undefined;
   #memory: GuestMemory | null = null;
   #generation = -1;
   /** Entries of the window table. */
   #windowCount = 0;
-  /** Oldest first; only the last one may be recording. */
-  readonly #batches: Batch[] = [];
-  #nextContext = 0;
+  readonly #batches = new BatchRing();
   #deviceMs = 0;
   #hung = false;
   #closed = false;
 
   /** @param device stays the caller's: close the executor before it is destroyed. */
   constructor(device: GpuDevice, options: VulkanExecutorOptions) {
-    this.name = device.capabilities.name;
+    const { target, unalignedLoads = false, shared, store, shaders, dump, timeout } = options;
+    const { capabilities } = device;
+    this.name = capabilities.name;
     this.#device = device;
-    const { float, endsLoops } = probeDevice(device);
-    this.recompilerDevice = recompilerDevice(device.capabilities, float, endsLoops);
-    this.#layout = createPipelineLayout(device);
-    this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, timeout: options.timeout });
-    this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
+    this.#shared = shared;
+    if (shared === undefined) {
+      const { float, endsLoops } = probeDevice(device);
+      this.recompilerDevice = recompilerDevice(capabilities, float, endsLoops);
+      this.#layout = createPipelineLayout(device);
+      this.#windows = new DeviceWindows(device, options.backing ?? "automatic");
+      this.#builds = new LocalBuilds(device, this.#layout, { store, shaders, dump });
+    } else {
+      // Probes would submit to a queue that others use.
+      this.recompilerDevice = shared.room.recompilerDevice;
+      this.#layout = shared.room.layout;
+      this.#builds = new RoomBuilds(shared.room, dump);
+    }
+    this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, queue: shared?.queue, timeout });
     this.#contexts = new ContextBlocks(device, BATCH * BATCHES);
-    const { target, unalignedLoads = false, store, shaders, dump } = options;
-    const programs = { target, unalignedLoads, device: this.recompilerDevice, store, shaders, dump };
-    this.#programs = new ProgramCache(device, this.#layout, programs);
+    const programs = { target, unalignedLoads, device: this.recompilerDevice, capabilities };
+    this.#programs = new ProgramCache(this.#builds, programs);
   }
 
   get busy(): boolean {
-    return this.#batches.length > 0;
+    return this.#batches.count > 0;
   }
 
   /** The device did not finish in time, and may still be working on guest memory: that memory must stay mapped. */
@@ -123,7 +149,7 @@ export class VulkanExecutor implements ComputeExecutor {
 
   /** Whether the device works on guest memory itself or on copies. */
   get backing(): "imported" | "mirrored" {
-    return this.#windows.kind;
+    return this.#windows?.kind ?? "imported";
   }
 
   /** The context blocks, for tests and tools. */
@@ -135,54 +161,81 @@ export class VulkanExecutor implements ComputeExecutor {
     this.drain();
     this.#memory = memory;
     this.#generation = memory.generation;
-    const table = this.#windows.update(memory);
-    const all = this.#gds === undefined ? table : withGdsWindow(table, this.#gds.deviceAddress);
+    const table = this.#windows?.update(memory) ?? sharedTable(this.#shared!.guest, memory);
+    const all = this.#gdsAddress === 0n ? table : withGdsWindow(table, this.#gdsAddress);
     this.#windowCount = all.length;
     this.#contexts.setWindows(all);
     this.#resolver.setWindows(table, memory);
   }
 
+  /** {@linkcode prepareDispatch} and {@linkcode dispatchPrepared}. */
   dispatch(dispatch: ComputeDispatch): void {
+    this.dispatchPrepared(this.prepareDispatch(dispatch));
+  }
+
+  /**
+   * Has what a dispatch will need made by the pools, if there are any, before its turn. Changes nothing else: memory may be different then.
+   *
+   * @param dispatch not zero in size; its memory and registers as they are known now
+   */
+  announce(dispatch: ComputeDispatch): void {
+    if (this.#memory !== null) this.#programs.announce(dispatch, this.#memory, this.#windowCount);
+  }
+
+  /**
+   * Makes a dispatch ready: program, pipeline, what the host computes for it, and room to record it. Everything that may take time is done
+   * here, and no lock may be held.
+   *
+   * @returns valid until the next call; what it uses is pinned until it has run
+   * @throws SyncError `sync.wait-with-lock`; what is wrong with the dispatch
+   */
+  prepareDispatch(dispatch: ComputeDispatch): PreparedDispatch {
+    assertNoLocksHeld("prepare a dispatch");
+    const prepared = this.#prepared;
+    if (prepared.pending) {
+      prepared.pending = false;
+      this.#programs.unpin(prepared.pin);
+    }
     const memory = this.#memory;
     if (memory === null) throw new Error("attach guest memory first");
     if (memory.generation !== this.#generation) this.attach(memory);
     let program = this.#resolve(dispatch, memory);
-    if (program.artifact.usesGds && this.#gds === undefined) {
-      this.#gds = new HostBuffer(this.#device, GDS_BYTES);
+    if (program.artifact.usesGds && this.#gdsAddress === 0n) {
+      this.#gdsAddress = this.#shared?.guest.gds ?? (this.#gds = new HostBuffer(this.#device, GDS_BYTES)).deviceAddress;
       this.attach(memory);
       program = this.#resolve(dispatch, memory);
     }
     checkPartialLanes(program, dispatch);
-    const [x, y, z] = this.#groups(dispatch);
-    checkScratchRing(dispatch, x * y * z);
-    const follows = this.busy;
-    const batch = this.#recording();
-    const context = batch.firstContext + batch.dispatches.length;
-    const queue = this.#queue, { push } = queue;
-    push[Push.Context / 4] = this.#contexts.addressLow[context];
-    push[Push.Context / 4 + 1] = this.#contexts.addressHigh[context];
-    push[Push.ThreadLimit / 4] = dispatch.x;
-    push[Push.ThreadLimit / 4 + 1] = dispatch.y;
-    push[Push.ThreadLimit / 4 + 2] = dispatch.z;
-    push[Push.ScratchWaveBytes / 4] = dispatch.program.scratchWaveBytes;
-    push.set(dispatch.userData, Push.UserData / 4);
-    if (program.resolved !== undefined) {
-      const zero = this.#contexts.addressHigh[context] * 0x1_0000_0000 + this.#contexts.addressLow[context] +
-        Context.Zero;
-      this.#resolver.write(program.resolved, this.#contexts.words, this.#contexts.resolvedAt(context), zero);
-      batch.writes.addAll(this.#resolver.writes);
-    } else if (program.artifact.writesElsewhere) batch.writes.everything = true;
-    // Dispatches take effect in order. The barrier also orders after earlier submissions: a queue is one sequence.
-    if (follows) queue.barrier();
-    queue.bindPipeline(program.pipeline.handle);
-    queue.pushConstants(this.#layout, Push.Bytes);
-    queue.dispatch(x, y, z);
-    program.report.dispatches++;
-    const userData = program.images === "" ? NO_USER_DATA : dispatch.userData.slice();
-    batch.dispatches.push({ program, place: dispatch.place, userData, context, follows });
-    if (batch.dispatches.length < BATCH) return;
+    this.#count(dispatch, prepared);
+    checkScratchRing(dispatch, prepared.x * prepared.y * prepared.z);
+    this.#makeRoom();
+    prepared.dispatch = dispatch;
+    prepared.program = program;
+    prepared.pin = this.#programs.pin(program);
+    prepared.pending = true;
+    return prepared;
+  }
+
+  /**
+   * Records a prepared dispatch, and submits when enough are recorded. Waits for nothing and creates nothing: with others on the device it
+   * holds the GPU mutex.
+   *
+   * @param prepared from the last {@linkcode prepareDispatch}
+   */
+  dispatchPrepared(prepared: PreparedDispatch): void {
+    if (prepared !== this.#prepared || !this.#prepared.pending) {
+      throw new Error("a dispatch is prepared right before it is recorded, and recorded once");
+    }
+    const mutex = this.#shared?.room.gpu;
+    mutex?.lock();
+    try {
+      this.#record(this.#prepared);
+    } finally {
+      mutex?.unlock();
+    }
+    if (this.#batches.last!.count < BATCH) return;
     // A mirrored device needs the copies of one batch to be downloaded before those of the next are uploaded.
-    if (this.#windows.kind === "mirrored") this.drain();
+    if (this.backing === "mirrored") this.drain();
     else this.#submit();
   }
 
@@ -203,7 +256,7 @@ export class VulkanExecutor implements ComputeExecutor {
     return this.#queue.timestamps === undefined ? undefined : this.#deviceMs;
   }
 
-  /** Destroys everything, unless the device hangs and may still use it. May be called again. */
+  /** Destroys everything that is its own, unless the device hangs and may still use it. May be called again. */
   close(): void {
     if (this.#hung) this.#hung = this.#queue.completed() < this.#queue.submitted;
     if (this.#hung || this.#closed) return;
@@ -211,30 +264,63 @@ export class VulkanExecutor implements ComputeExecutor {
     try {
       this.#queue.destroy(); // waits
     } finally {
+      if (this.#prepared.pending) this.#programs.unpin(this.#prepared.pin);
+      this.#prepared.pending = false;
+      this.#batches.clear((pin) => this.#programs.unpin(pin));
       this.#programs.destroy();
       this.#contexts.destroy();
       this.#gds?.destroy();
-      this.#windows.destroy();
-      destroyPipelineLayout(this.#device, this.#layout);
+      this.#windows?.destroy();
+      if (this.#shared === undefined) destroyPipelineLayout(this.#device, this.#layout);
     }
+  }
+
+  #record({ dispatch, program, x, y, z, pin }: Preparation): void {
+    const follows = this.busy;
+    const batch = this.#recording();
+    const context = batch.firstContext + batch.count;
+    const queue = this.#queue, { push } = queue;
+    push[Push.Context / 4] = this.#contexts.addressLow[context];
+    push[Push.Context / 4 + 1] = this.#contexts.addressHigh[context];
+    push[Push.ThreadLimit / 4] = dispatch.x;
+    push[Push.ThreadLimit / 4 + 1] = dispatch.y;
+    push[Push.ThreadLimit / 4 + 2] = dispatch.z;
+    push[Push.ScratchWaveBytes / 4] = dispatch.program.scratchWaveBytes;
+    push.set(dispatch.userData, Push.UserData / 4);
+    if (program.resolved !== undefined) {
+      const zero = this.#contexts.addressHigh[context] * 0x1_0000_0000 + this.#contexts.addressLow[context] +
+        Context.Zero;
+      this.#resolver.write(program.resolved, this.#contexts.words, this.#contexts.resolvedAt(context), zero);
+      batch.writes.addAll(this.#resolver.writes);
+    } else if (program.artifact.writesElsewhere) batch.writes.everything = true;
+    // Dispatches take effect in order. The barrier also orders after earlier submissions: a queue is one sequence.
+    if (follows) queue.barrier();
+    queue.bindPipeline(program.pipeline.handle);
+    queue.pushConstants(this.#layout, Push.Bytes);
+    queue.dispatch(x, y, z);
+    program.report.dispatches++;
+    this.#prepared.pending = false;
+    batch.add(program, dispatch, context, follows, pin);
   }
 
   /** The program of a dispatch, with what it needs from the host computed. */
   #resolve(dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
     const program = this.#load(dispatch, memory, true);
     if (program.resolved === undefined) return program;
-    const prepare = () => {
-      this.#inFlight.length = 0;
-      for (const { writes } of this.#batches) this.#inFlight.push(writes);
-      return this.#resolver.prepare(program.resolved!, dispatch.userData, this.#inFlight);
-    };
-    let prepared = prepare();
-    if (prepared === Prepared.Busy) {
+    let ready = this.#resolveNow(program, dispatch);
+    if (ready === Prepared.Busy) {
       const error = this.#drain();
       if (error !== undefined) throw error;
-      prepared = prepare();
+      ready = this.#resolveNow(program, dispatch);
     }
-    return prepared === Prepared.Ready ? program : this.#load(dispatch, memory, false);
+    return ready === Prepared.Ready ? program : this.#load(dispatch, memory, false);
+  }
+
+  #resolveNow(program: LoadedProgram, dispatch: ComputeDispatch): Prepared {
+    const batches = this.#batches, inFlight = this.#inFlight;
+    inFlight.length = batches.count;
+    for (let k = 0; k < batches.count; k++) inFlight[k] = batches.at(k).writes;
+    return this.#resolver.prepare(program.resolved!, dispatch.userData, inFlight);
   }
 
   #load(dispatch: ComputeDispatch, memory: GuestMemory, resolve: boolean): LoadedProgram {
@@ -250,58 +336,67 @@ export class VulkanExecutor implements ComputeExecutor {
     }
   }
 
+  /** Waits until another batch can be recorded, if the next dispatch begins one. */
+  #makeRoom(): void {
+    const batches = this.#batches;
+    if (batches.count < BATCHES || batches.last!.value === 0) return;
+    const oldest = batches.at(0);
+    this.#wait(oldest.value);
+    batches.shift();
+    const error = this.#finish(oldest);
+    if (error !== undefined) {
+      this.#drain(); // what the later ones report is a consequence
+      throw error;
+    }
+  }
+
   /** The batch that is being recorded; begins one when there is none. */
   #recording(): Batch {
-    const last = this.#batches.at(-1);
+    const last = this.#batches.last;
     if (last !== undefined && last.value === 0) return last;
-    if (this.#batches.length === BATCHES) {
-      const oldest = this.#batches[0];
-      this.#wait(oldest.value);
-      this.#batches.shift();
-      const error = this.#finish(oldest);
-      if (error !== undefined) {
-        this.#drain(); // what the later ones report is a consequence
-        throw error;
-      }
-    }
-    this.#windows.upload();
+    this.#windows?.upload();
     this.#queue.begin();
     this.#queue.timestamp();
-    const batch: Batch = { value: 0, firstContext: this.#nextContext, dispatches: [], writes: new Ranges() };
-    this.#nextContext = (this.#nextContext + BATCH) % (BATCH * BATCHES);
-    this.#batches.push(batch);
-    return batch;
+    return this.#batches.begin();
   }
 
   /** Waits for everything. Returns the first thing that is wrong, in the order of the dispatches. */
   #drain(): AnyAgcError | undefined {
-    if (this.#batches.length === 0) return undefined;
+    const batches = this.#batches;
+    if (batches.count === 0) return undefined;
     this.#submit();
-    this.#wait(this.#batches.at(-1)!.value);
-    this.#windows.download();
+    this.#wait(batches.last!.value);
+    this.#windows?.download();
     let first: AnyAgcError | undefined;
-    for (const batch of this.#batches.splice(0)) {
-      const error = this.#finish(batch);
+    while (batches.count > 0) {
+      const error = this.#finish(batches.shift());
       first ??= error;
     }
     return first;
   }
 
   #submit(): void {
-    const last = this.#batches.at(-1);
+    const last = this.#batches.last;
     if (last === undefined || last.value !== 0) return;
     this.#queue.timestamp();
-    last.value = this.#queue.submit();
+    const mutex = this.#shared?.room.gpu;
+    mutex?.lock();
+    try {
+      last.value = this.#queue.submit();
+    } finally {
+      mutex?.unlock();
+    }
   }
 
   #wait(value: number): void {
+    assertNoLocksHeld("wait for the GPU");
     try {
       this.#queue.wait(value);
     } catch (error) {
       if (!(error instanceof AnyAgcError) || error.code !== "gpu.timeout") throw error;
-      const { program, place } = this.#batches[0].dispatches[0];
+      const { program, place } = this.#batches.at(0).at(0);
       this.#hung = true;
-      this.#batches.length = 0;
+      this.#batches.forget();
       throw new GuestFaultError(
         "driver.timeout",
         `dispatches from the one of ${hex(program.address)} on do not come to an end (${error.message})`,
@@ -311,12 +406,14 @@ export class VulkanExecutor implements ComputeExecutor {
   }
 
   /** Looks at what a finished batch leaves behind. Returns the first thing that is wrong. */
-  #finish({ value, dispatches }: Batch): AnyAgcError | undefined {
-    const times = this.#queue.timestamps?.read(value);
+  #finish(batch: Batch): AnyAgcError | undefined {
+    const times = this.#queue.timestamps?.read(batch.value);
     if (times !== undefined && times.length === 2) this.#deviceMs += times[1] / 1e6;
     let first: AnyAgcError | undefined;
     const seen = new Set<LoadedProgram>();
-    for (const { program, place, userData, context, follows } of dispatches) {
+    for (let k = 0; k < batch.count; k++) {
+      const { program, place, userData, context, follows, pin } = batch.at(k);
+      this.#programs.unpin(pin);
       const fault = this.#contexts.takeFault(context);
       if (fault !== null) first ??= faultError(program, fault, place);
       if (!follows || (seen.has(program) && program.images === "")) continue;
@@ -326,23 +423,17 @@ export class VulkanExecutor implements ComputeExecutor {
     return first;
   }
 
-  #groups(dispatch: ComputeDispatch): [number, number, number] {
-    const { program, partialThreads, x, y, z } = dispatch;
-    const groups: [number, number, number] = partialThreads
-      ? [
-        Math.ceil(x / program.numThreadsX),
-        Math.ceil(y / program.numThreadsY),
-        Math.ceil(z / program.numThreadsZ),
-      ]
-      : [x, y, z];
+  /** The workgroups of a dispatch. */
+  #count({ program, partialThreads, x, y, z, place }: ComputeDispatch, to: Preparation): void {
     const limit = this.#device.capabilities.limits.workgroupCount;
-    if (groups.some((count, axis) => count > limit[axis])) {
-      throw new RefusedError(
-        "driver.workgroup-count",
-        `a dispatch of ${groups.join(" x ")} workgroups; ${this.name} takes at most ${limit.join(" x ")}`,
-        { ...dispatch.place, guestAddress: program.address },
-      );
-    }
-    return groups;
+    to.x = partialThreads ? Math.ceil(x / program.numThreadsX) : x;
+    to.y = partialThreads ? Math.ceil(y / program.numThreadsY) : y;
+    to.z = partialThreads ? Math.ceil(z / program.numThreadsZ) : z;
+    if (to.x <= limit[0] && to.y <= limit[1] && to.z <= limit[2]) return;
+    throw new RefusedError(
+      "driver.workgroup-count",
+      `a dispatch of ${to.x} x ${to.y} x ${to.z} workgroups; ${this.name} takes at most ${limit.join(" x ")}`,
+      { ...place, guestAddress: program.address },
+    );
   }
 }

@@ -1,0 +1,66 @@
+/**
+ * The executor of one guest queue in an isolate of its own, on the device and the memory of the main isolate.
+ *
+ * @module
+ */
+import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
+import type { Target } from "../../rdna/target.ts";
+import type { Isolate } from "../../sync/isolates.ts";
+import { attachDriverRoom, type DriverRoomHandle } from "../pools/driver_room.ts";
+import type { PreparationServices } from "../pools/preparation.ts";
+import type { SharedGuest } from "./shared_guest.ts";
+import { VulkanExecutor } from "./vulkan_executor.ts";
+
+/** What the isolate gets: plain data. */
+export interface VulkanQueueData {
+  readonly room: DriverRoomHandle;
+  readonly guest: SharedGuest;
+  readonly target: Target;
+  /** See `RecompileRequest.unalignedLoads`. */
+  readonly unalignedLoads: boolean;
+  /** Counts the guest's queues: which VkQueue it uses, as many as there are. */
+  readonly queue: number;
+  /** Milliseconds that a batch of dispatches may take. */
+  readonly timeout?: number;
+}
+
+/** An executor with its isolate as a member of the room. */
+export interface VulkanQueue {
+  /** Leaves its registry after the executor was closed. */
+  readonly self: Isolate;
+  /** Has been attached to the memory. */
+  readonly executor: VulkanExecutor;
+  /** Whether the device may still be working on guest memory. */
+  hung(): boolean;
+  /** What was wrong with files, for people. */
+  notes(): string[];
+}
+
+/**
+ * Opens it.
+ *
+ * @param memory attached to the main isolate's windows
+ * @param services what this isolate does beside when it recompiles
+ */
+export function openVulkanQueue(
+  data: VulkanQueueData,
+  memory: GuestMemory,
+  services: PreparationServices = {},
+): VulkanQueue {
+  const room = attachDriverRoom(data.room, services);
+  const { target, unalignedLoads, guest, timeout } = data;
+  const queue = data.queue % room.device.queues.length;
+  const executor = new VulkanExecutor(room.device, {
+    target,
+    unalignedLoads,
+    timeout,
+    shared: { room, guest, queue },
+  });
+  executor.attach(memory);
+  return {
+    self: room.room.self,
+    executor,
+    hung: () => executor.hung,
+    notes: () => room.notes,
+  };
+}

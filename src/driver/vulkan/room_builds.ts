@@ -1,0 +1,71 @@
+import { imageClass } from "../../recompiler/lift/image_descriptor.ts";
+import { programWords } from "../../recompiler/recompile.ts";
+import type { RecompileRequest } from "../../recompiler/request.ts";
+import type { DriverRoom } from "../pools/driver_room.ts";
+import { computePipeline } from "../pools/prebuild.ts";
+import { artifact } from "../pools/preparation.ts";
+import { announceProgram } from "../pools/programs_ahead.ts";
+import type { RequestDump } from "../request_dump.ts";
+import { encodeRecorded } from "../warm_start/recorded_pipeline.ts";
+import { imageNeeds, pipelineRequest } from "./pipeline_request.ts";
+import type { MadeArtifact, MadePipeline, ProgramBuilds } from "./program_builds.ts";
+
+/** Artifacts and pipelines of a room: made once in the process, by whoever needs them first. */
+export class RoomBuilds implements ProgramBuilds {
+  readonly #shared: DriverRoom;
+  readonly #dump: RequestDump | undefined;
+
+  /** @param shared stays the caller's */
+  constructor(shared: DriverRoom, dump: RequestDump | undefined) {
+    this.#shared = shared;
+    this.#dump = dump;
+  }
+
+  artifact(request: RecompileRequest): MadeArtifact {
+    const { room, services } = this.#shared, start = performance.now();
+    const file = this.#dump?.write(request), common = commonRequest(request);
+    try {
+      const { artifact: made, pin } = artifact(room, common, services);
+      room.artifacts.unpin(pin); // it is a copy
+      return { artifact: made, recompileMs: performance.now() - start };
+    } catch (error) {
+      const needs = imageNeeds(error, common);
+      if (needs === undefined) throw error;
+      if (file !== undefined) this.#dump!.withdraw(file);
+      throw needs;
+    }
+  }
+
+  pipeline(request: RecompileRequest, { artifact: made }: MadeArtifact): MadePipeline {
+    const { room, driver, layout } = this.#shared, start = performance.now();
+    const record = encodeRecorded(request, made.codeWords);
+    const { pipeline, reference, pin } = computePipeline(room, pipelineRequest(made, layout), driver, record);
+    room.pipelines.unpin(pin);
+    return { handle: pipeline, createMs: performance.now() - start, reference };
+  }
+
+  pin({ reference }: MadePipeline): number | undefined {
+    return this.#shared.room.pipelines.pin(reference);
+  }
+
+  unpin(place: number): void {
+    this.#shared.room.pipelines.unpin(place);
+  }
+
+  release(): void {} // the room's
+
+  announce(request: RecompileRequest): void {
+    announceProgram(this.#shared, commonRequest(request));
+  }
+}
+
+/** The request that all isolates make of it: without what lies behind the program, and of images only what decides the code. */
+function commonRequest(request: RecompileRequest): RecompileRequest {
+  const { code, imageDescriptors } = request;
+  return {
+    ...request,
+    code: code.slice(0, programWords(request)),
+    ...imageDescriptors &&
+      { imageDescriptors: new Map(Array.from(imageDescriptors, ([pc, words]) => [pc, imageClass(words)])) },
+  };
+}
