@@ -10,7 +10,18 @@ export interface OpenedExecutor {
   readonly executor: ComputeExecutor;
   /** Whether the device may still be working on guest memory. */
   hung?(): boolean;
+  /** Closes the executor and what came with it; closing the executor is enough when left out. The isolate stays a member. */
+  close?(): void;
 }
 
-/** Opens an executor in the isolate of a queue. @param data the source's */
-export type ExecutorKind = (data: unknown, memory: GuestMemory) => OpenedExecutor | Promise<OpenedExecutor>;
+/**
+ * Opens an executor in the isolate of a queue.
+ *
+ * @param data the source's
+ * @param place counts the program's queues from 0
+ */
+export type ExecutorKind = (
+  data: unknown,
+  memory: GuestMemory,
+  place: number,
+) => OpenedExecutor | Promise<OpenedExecutor>;

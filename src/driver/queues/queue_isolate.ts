@@ -83,7 +83,7 @@ function nothingDone(...error: [thrown?: unknown]): QueueResults {
 async function openQueue(start: QueueStart, kinds: Readonly<Record<string, ExecutorKind>>, scope: Scope) {
   const memory = new GuestMemory(new MmapAllocator());
   for (const window of start.windows) memory.attach(window);
-  const opened = await kinds[start.executor.kind](start.executor.data, memory);
+  const opened = await kinds[start.executor.kind](start.executor.data, memory, start.place);
   return new QueueIsolate(start, opened, memory, scope);
 }
 
@@ -178,7 +178,8 @@ class QueueIsolate {
       deviceMs: this.#executor.deviceMs(),
       hung: false,
     };
-    executor.close();
+    if (this.#opened.close === undefined) executor.close();
+    else this.#opened.close();
     const hung = this.#opened.hung?.() ?? false;
     // Views of memory that main will unmap.
     this.#memory.clear();

@@ -35,6 +35,12 @@ export interface Place {
   /** Words for the scenario's invariants. */
   readonly words: Int32Array<SharedArrayBuffer>;
   readonly random: Random;
+  /** Which of the isolates this is, from 0; who dies is followed by another with the same number. -1 in the supervisor. */
+  readonly place: number;
+  /** Isolates. */
+  readonly isolates: number;
+  /** Operations of each. */
+  readonly quota: number;
   /** Passed by the scenario where it holds something: here the isolate may end by `close` or `terminate`. */
   readonly mayDie: () => Promise<void> | undefined;
 }
@@ -70,6 +76,7 @@ export interface Start {
   readonly progress: Int32Array<SharedArrayBuffer>;
   readonly place: number;
   readonly operations: number;
+  readonly quota: number;
   readonly seed: number;
   readonly handle: unknown;
   readonly recheckMs: number;

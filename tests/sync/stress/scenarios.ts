@@ -3,6 +3,7 @@ import { arenaScenario } from "./arena.ts";
 import { boardScenario } from "./board.ts";
 import { budgetScenario } from "./budget.ts";
 import { isolatesScenario } from "./isolates.ts";
+import { labelsScenario } from "./labels.ts";
 import { mutexScenario, sharedExclusiveScenario } from "./locks.ts";
 import { tableScenario } from "./table.ts";
 import type { Scenario } from "./scenario.ts";
@@ -15,4 +16,5 @@ export const SCENARIOS: Record<string, Scenario<never>> = {
   KeyedTable: tableScenario,
   Arena: arenaScenario,
   IsolateRegistry: isolatesScenario,
+  LabelWatch: labelsScenario,
 } as unknown as Record<string, Scenario<never>>;

@@ -44,10 +44,10 @@ export async function stress(options: StressOptions): Promise<StressReport> {
   const scenario = SCENARIOS[name];
   const words = new Int32Array(new SharedArrayBuffer(4 * scenario.words));
   const random = new Random(seed);
-  const own = { registry, self, arena, words, random, mayDie: () => undefined };
+  const quota = Math.ceil(options.operations / isolates);
+  const own = { registry, self, arena, words, random, place: -1, isolates, quota, mayDie: () => undefined };
   const made = scenario.create(own, SUPERVISOR_RECHECK_MS);
   const progress = new Int32Array(new SharedArrayBuffer(4 * (isolates + 2)));
-  const quota = Math.ceil(options.operations / isolates);
   let plannedDeaths = options.deaths, deaths = 0, done = 0, checks = 0, started = 0, expected = 0;
   let failure: string | undefined;
   const workers = new Set<Worker>();
@@ -82,6 +82,7 @@ export async function stress(options: StressOptions): Promise<StressReport> {
         progress,
         place,
         operations: rest,
+        quota,
         seed: seed * 1000 + started * 2,
         handle: made.handle,
         recheckMs: RECHECK_MS,

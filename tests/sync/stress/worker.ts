@@ -24,11 +24,15 @@ const place = {
   arena,
   words: start.words,
   random,
+  place: start.place,
+  isolates: start.progress.length - 2,
+  quota: start.quota,
   mayDie: () => dying && start.dieBy !== "throw" ? die() : undefined,
 };
 const running = SCENARIOS[start.scenario].attach(place, start.handle as never, start.recheckMs);
 setStepHook((point) => {
-  if (dying && start.dieBy === "throw") {
+  // Not always at the first point of an operation.
+  if (dying && start.dieBy === "throw" && delays.below(4) === 0) {
     setStepHook(undefined);
     throw new Error(`PLANNED: dies at ${point}`);
   }
