@@ -126,6 +126,13 @@ export const SWITCHES = [
     where: "src/gpu/recompiler_device.ts",
   },
   {
+    name: "APS5_SYNC_SHADER_PREPARE",
+    meaning:
+      "1: shaders are recompiled by the call that registers them or resolves their ABI, which then throws what the recompiler throws; else in the background.",
+    default: "0",
+    where: "src/driver/registry/shader_registry.ts",
+  },
+  {
     name: "APS5_TRACE_SECONDS",
     meaning:
       "start:length in seconds since the run began: `anyagc run` writes a trace of that part to anyagc-trace.json, or to the file of --trace.",
