@@ -58,7 +58,7 @@ export class JobBoard implements Recoverable {
     this.#recheckMs = recheckMs;
     this.#core = new JobCore(self, arena, handle.board, recheckMs);
     this.#waits = new JobWaits(this.#core, recheckMs, (token) => this.recover(token));
-    this.#drains = new JobDrains(this.#core);
+    this.#drains = new JobDrains(this.#core, recheckMs);
     self.registry.attachStructure(this);
   }
 

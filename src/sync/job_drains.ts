@@ -9,9 +9,11 @@ export const WORKER_RECHECK_MS = 1000;
 /** Waiting until a pool has nothing queued and nothing running. */
 export class JobDrains {
   readonly #core: JobCore;
+  readonly #recheckMs: number;
 
-  constructor(core: JobCore) {
+  constructor(core: JobCore, recheckMs: number) {
     this.#core = core;
+    this.#recheckMs = Math.max(WORKER_RECHECK_MS, recheckMs);
   }
 
   /** Blocks; false after the time. */
@@ -22,7 +24,7 @@ export class JobDrains {
       const state = this.#state(pool);
       const rest = end - performance.now();
       if (state === undefined || rest <= 0) return state === undefined;
-      const interval = Math.min(rest, WORKER_RECHECK_MS);
+      const interval = Math.min(rest, this.#recheckMs);
       waitForWork(this.#core.words, state.at, state.seen, interval, `pool ${pool} to drain`);
     }
   }
@@ -35,7 +37,7 @@ export class JobDrains {
       const state = this.#state(pool);
       const rest = end - performance.now();
       if (state === undefined || rest <= 0) return state === undefined;
-      const interval = Math.min(rest, WORKER_RECHECK_MS);
+      const interval = Math.min(rest, this.#recheckMs);
       await waitForWorkAsync(this.#core.words, state.at, state.seen, interval, `pool ${pool} to drain`);
     }
   }
