@@ -1,8 +1,9 @@
 import { type AnyAgcError, type ErrorPlace, hex, InvalidInputError, RefusedError } from "../errors.ts";
-import { type ComputeProgram, computeProgram, USER_DATA_COUNT } from "../pm4/compute_program.ts";
+import { type ComputeProgram, computeProgram, computeUserData, USER_DATA_COUNT } from "../pm4/compute_program.ts";
 import type { DispatchState } from "../pm4/sink.ts";
 import type { Target } from "../rdna/target.ts";
 import type { RecompilerDevice, RecompileRequest } from "../recompiler/request.ts";
+import type { ComputeDispatch } from "./executor.ts";
 
 /** Largest workgroup of the console's GPU: 1024 threads (AMD RDNA2 ISA, "Work-groups"). */
 const MAX_THREADS = 1024;
@@ -53,6 +54,35 @@ export function dispatchProgram(command: DispatchState, scratch = false): Comput
   if (program.fp16Overflow) throw refuse("fp16-overflow", "COMPUTE_PGM_RSRC1.FP16_OVFL is not supported");
   if (program.sharedVgprs !== 0) throw refuse("shared-vgprs", "COMPUTE_PGM_RSRC3.SHARED_VGPR_CNT is not supported");
   return program;
+}
+
+/**
+ * A dispatch as executors get it.
+ *
+ * @param x, y, z the size that the packet or memory has; none is zero
+ * @throws as {@linkcode dispatchProgram}
+ */
+export function computeDispatch(
+  command: DispatchState,
+  x: number,
+  y: number,
+  z: number,
+  scratch?: boolean,
+): ComputeDispatch {
+  const program = dispatchProgram(command, scratch);
+  const { numThreadsX, numThreadsY, numThreadsZ } = program;
+  // A size in threads that makes whole groups needs no program that looks at it.
+  const isWhole = command.partialThreads && x % numThreadsX === 0 && y % numThreadsY === 0 && z % numThreadsZ === 0;
+  return {
+    program,
+    userData: computeUserData(command.registers),
+    waveSize: command.waveSize,
+    partialThreads: command.partialThreads && !isWhole,
+    x: isWhole ? x / numThreadsX : x,
+    y: isWhole ? y / numThreadsY : y,
+    z: isWhole ? z / numThreadsZ : z,
+    place: command.source.errorPlace(),
+  };
 }
 
 /** The recompiler's request for a program. `code` are the words from the entry point on. */

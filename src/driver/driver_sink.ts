@@ -1,5 +1,4 @@
 import type { GuestMemory } from "../guest/memory/guest_memory.ts";
-import { computeUserData } from "../pm4/compute_program.ts";
 import type {
   BarrierCommand,
   CommandSink,
@@ -9,7 +8,7 @@ import type {
   PacketSource,
   ReleaseCommand,
 } from "../pm4/sink.ts";
-import { dispatchProgram } from "./compute_dispatch.ts";
+import { computeDispatch } from "./compute_dispatch.ts";
 import type { ComputeExecutor } from "./executor.ts";
 
 /** A label that the command processor wrote. */
@@ -141,19 +140,6 @@ export class DriverSink implements CommandSink {
   private run(command: DispatchState, x: number, y: number, z: number): void {
     this.dispatches++;
     this.watch?.dispatched();
-    const program = dispatchProgram(command, this.executor.scratch);
-    const { numThreadsX, numThreadsY, numThreadsZ } = program;
-    // A size in threads that makes whole groups needs no program that looks at it.
-    const isWhole = command.partialThreads && x % numThreadsX === 0 && y % numThreadsY === 0 && z % numThreadsZ === 0;
-    this.executor.dispatch({
-      program,
-      userData: computeUserData(command.registers),
-      waveSize: command.waveSize,
-      partialThreads: command.partialThreads && !isWhole,
-      x: isWhole ? x / numThreadsX : x,
-      y: isWhole ? y / numThreadsY : y,
-      z: isWhole ? z / numThreadsZ : z,
-      place: command.source.errorPlace(),
-    });
+    this.executor.dispatch(computeDispatch(command, x, y, z, this.executor.scratch));
   }
 }

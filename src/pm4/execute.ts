@@ -22,6 +22,12 @@ const EXECUTE_NOP: readonly (PacketExecute | undefined)[] = Array.from(
   (_, code) => NOP_CODES.get(code)?.execute,
 );
 
+/** What executes a type-3 packet; undefined for one that is not executed. */
+export function packetExecutor(header: number): PacketExecute | undefined {
+  const opcode = packetOpcode(header);
+  return opcode === NOP_OPCODE ? EXECUTE_NOP[nopCode(header)] : EXECUTE[opcode];
+}
+
 const PRIMITIVE_RESTART = Reg.GE_MULTI_PRIM_IB_RESET_EN;
 
 /** A buffer that is being executed. */
@@ -147,8 +153,7 @@ class QueueMachine implements Machine {
     this.#at = at;
     this.#size = size;
     if (packetType(header) === 3) {
-      const opcode = packetOpcode(header);
-      const execute = opcode === NOP_OPCODE ? EXECUTE_NOP[nopCode(header)] : EXECUTE[opcode];
+      const execute = packetExecutor(header);
       if (execute === undefined) {
         throw new RefusedError("pm4.refused-packet", `${packetName(header)} is not executed`, this.place());
       }

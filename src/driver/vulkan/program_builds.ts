@@ -53,8 +53,12 @@ export interface ProgramBuilds {
   unpin(place: number): void;
   /** The cache does not use it any more, and no dispatch of it is in flight. */
   release(pipeline: MadePipeline): void;
-  /** Has the program and then its pipeline made by others, ahead of use. Absent where nobody would. */
-  announce?(request: RecompileRequest): void;
+  /**
+   * Has the program and then its pipeline made by others, ahead of use. Absent where nobody would.
+   *
+   * @returns words of the request's code that belong to the program
+   */
+  announce?(request: RecompileRequest): number;
 }
 
 /** Options of {@linkcode LocalBuilds}. */

@@ -69,6 +69,8 @@ interface ProgramState {
   readonly windows: number;
   readonly resolve: boolean;
   readonly sources: ProgramSource[];
+  /** Code that was announced. */
+  readonly announced: Uint32Array[];
   /** The window of the code while `memory` has `generation`, and the index of the first word in it. */
   window: MemoryWindow | undefined;
   at: number;
@@ -125,7 +127,10 @@ export class ProgramCache {
       const state = this.#state(dispatch, memory, windows, true), known = knownSource(state);
       if (known?.only !== undefined) return;
       if (known === undefined) {
-        builds.announce(this.#request(state, dispatch, codeOf(state).slice()));
+        const { words } = state.window!;
+        if (state.announced.some((code) => holds(words, state.at, code))) return;
+        const code = codeOf(state).slice();
+        state.announced.push(code.slice(0, builds.announce(this.#request(state, dispatch, code))));
         return;
       }
       const images = resolveImages(known, dispatch.userData, memory, this.#options.capabilities);
@@ -211,6 +216,7 @@ export class ProgramCache {
         windows: room,
         resolve,
         sources: [],
+        announced: [],
         window: undefined,
         at: 0,
         memory: undefined,

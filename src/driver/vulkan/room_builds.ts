@@ -54,8 +54,10 @@ export class RoomBuilds implements ProgramBuilds {
 
   release(): void {} // the room's
 
-  announce(request: RecompileRequest): void {
-    announceProgram(this.#shared, commonRequest(request));
+  announce(request: RecompileRequest): number {
+    const common = commonRequest(request);
+    announceProgram(this.#shared, common);
+    return common.code.length;
   }
 }
 
