@@ -125,17 +125,18 @@ export class SoftwareExecutor implements ComputeExecutor {
   }
 
   #report({ program, waveSize }: ComputeDispatch, instructions: number): void {
-    const key = [program.address, waveSize, program.rsrc1, program.rsrc2].join(",");
+    const { address, rsrc1, rsrc2, numThreadsX, numThreadsY, numThreadsZ } = program;
+    const key = [address, waveSize, rsrc1, rsrc2, numThreadsX, numThreadsY, numThreadsZ].join(",");
     let report = this.#programs.get(key);
     if (report === undefined) {
       report = {
-        address: program.address,
+        address,
         instructions,
         words: 0,
         waveSize,
         laneMode: "interpreted",
         laneModeReason: "the software device",
-        workgroupSize: [program.numThreadsX, program.numThreadsY, program.numThreadsZ],
+        workgroupSize: [numThreadsX, numThreadsY, numThreadsZ],
         recompileMs: 0,
         createMs: 0,
         dispatches: 0,
