@@ -26,8 +26,27 @@ export interface Check extends WaveCase {
   laneMode?: "laneless" | "spanned";
 }
 
-/** Cases that have been registered, with the seeds of their inputs. */
-export const REGISTERED: { check: Check; seed: number }[] = [];
+/** A case that a file of tests has, with the seed of its input. */
+export interface CollectedCase {
+  readonly check: Check;
+  readonly seed: number;
+}
+
+/** Where cases go instead of becoming tests; undefined while tests are registered. */
+let collected: CollectedCase[] | undefined;
+
+/** Imports the files of cases without registering their tests, and gives the cases that run on devices. */
+export async function collectCases(files: readonly URL[]): Promise<readonly CollectedCase[]> {
+  const list: CollectedCase[] = collected = [];
+  for (const file of files) await import(file.href);
+  collected = undefined;
+  return list;
+}
+
+/** `Deno.test`, in files whose cases are collected by others. */
+export function test(name: string, body: () => void): void {
+  if (collected === undefined) Deno.test(name, body);
+}
 
 /** Compares evaluator and interpreter with the expectation. */
 export function checkOnHost(c: Check, seed = 1): void {
@@ -43,7 +62,10 @@ export function checkOnHost(c: Check, seed = 1): void {
 
 /** Registers one test for the host, one for hosts of all subgroup widths (each case on one of them), and one for the device. Each check on the host is a step of its own seed. */
 export function testChecks(name: string, checks: readonly Check[], deviceChecks: readonly Check[] = checks): void {
-  deviceChecks.forEach((check, k) => REGISTERED.push({ check, seed: k + 300 }));
+  if (collected !== undefined) {
+    deviceChecks.forEach((check, k) => collected!.push({ check, seed: k + 300 }));
+    return;
+  }
   Deno.test(`${name} (${checks.length} cases): evaluator and interpreter do what the ISA says`, () => {
     checks.forEach((c, k) => checkOnHost(c, k + 1));
   });

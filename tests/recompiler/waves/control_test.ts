@@ -1,7 +1,7 @@
 /** Hardware registers, instructions without effect, and refusals that name the instruction and its place. */
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
-import { type Check, testChecks, WAVES } from "./check.ts";
+import { type Check, test, testChecks, WAVES } from "./check.ts";
 import { liftedOf, programOf } from "./frame.ts";
 
 const laneMode = "laneless" as const;
@@ -95,7 +95,7 @@ const REFUSED: readonly (readonly [line: string, why: string, target?: "gfx1013"
   ["s_subvector_loop_begin s20, 1", "s_subvector_loop_begin is not recompiled"],
 ];
 
-Deno.test("what is refused is refused by name, with its reason and place", () => {
+test("what is refused is refused by name, with its reason and place", () => {
   for (const [line, why, target] of REFUSED) {
     const c = { waveSize: 32, target, lines: [line] } as const;
     const error = assertThrows(() => liftedOf(c), RefusedError, undefined, line);

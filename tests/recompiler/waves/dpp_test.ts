@@ -1,7 +1,7 @@
 /** DPP: every control with masks, bound_ctrl and fetch-inactive, on the kinds of instructions that take it. */
 import { assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
-import { type Check, every, masks, testChecks, WAVES } from "./check.ts";
+import { type Check, every, masks, test, testChecks, WAVES } from "./check.ts";
 import { liftedOf } from "./frame.ts";
 import type { ModelWave } from "./model.ts";
 
@@ -203,7 +203,7 @@ const eights: Check[] = WAVES.flatMap((waveSize) =>
 );
 testChecks("DPP8", eights, every(eights, 6, 1));
 
-Deno.test("a carry-out of a DPP instruction that may leave lanes unwritten is refused by name", () => {
+test("a carry-out of a DPP instruction that may leave lanes unwritten is refused by name", () => {
   const line = "v_add_co_ci_u32_dpp v3, vcc_lo, v1, v2, vcc_lo row_shr:1 row_mask:0xf bank_mask:0xf";
   assertThrows(() => liftedOf({ waveSize: 32, lines: [line] }), RefusedError, "v_add_co_ci_u32: DPP that leaves lanes");
 });

@@ -1,7 +1,7 @@
 /** LDS atomics of 32 and 64 bits, with and without the old value. */
 import { assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
-import { type Check, every, masks, testChecks, WAVES } from "./check.ts";
+import { type Check, every, masks, test, testChecks, WAVES } from "./check.ts";
 import { liftedOf, randomInput } from "./frame.ts";
 import type { ModelWave } from "./model.ts";
 
@@ -283,7 +283,7 @@ const counters: Check[] = WAVES.flatMap((waveSize) =>
 );
 testChecks("LDS counters", counters, every(counters, 2));
 
-Deno.test("ds_append with a base that sources read differently is refused by name", () => {
+test("ds_append with a base that sources read differently is refused by name", () => {
   for (const m0 of ["0x40", "0x400000", "s6"]) {
     const lines = [`s_mov_b32 m0, ${m0}`, "ds_append v3"];
     assertThrows(() => liftedOf({ waveSize: 32, lds: true, lines }), RefusedError, "ds_append: M0");

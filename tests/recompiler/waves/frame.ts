@@ -229,11 +229,25 @@ export function onDevice(
   device: GpuDevice,
   c: WaveCase,
   input: Uint32Array<ArrayBuffer>,
+  asked?: RecompilerDevice["laneMode"],
 ): { output: Uint32Array; laneMode: string } {
   const guest = guestOf(c, input);
-  using run = runGuestWell(device, guest.program);
+  using run = withWaveMode(asked, () => runGuestWell(device, guest.program));
   const [program] = run.result.programs;
   return { output: run.words(guest.output), laneMode: program.laneMode };
+}
+
+/** Calls with the switch ANYAGC_WAVE_MODE set (or not set at all). */
+export function withWaveMode<R>(mode: RecompilerDevice["laneMode"], call: () => R): R {
+  const before = Deno.env.get("ANYAGC_WAVE_MODE");
+  if (mode === undefined) Deno.env.delete("ANYAGC_WAVE_MODE");
+  else Deno.env.set("ANYAGC_WAVE_MODE", mode);
+  try {
+    return call();
+  } finally {
+    if (before === undefined) Deno.env.delete("ANYAGC_WAVE_MODE");
+    else Deno.env.set("ANYAGC_WAVE_MODE", before);
+  }
 }
 
 /** Output of a host with subgroups of that width (tests/support/spirv_eval), and the lane mode of the program. */

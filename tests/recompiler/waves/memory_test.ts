@@ -1,7 +1,7 @@
 /** Guest memory: global and flat instructions, scalar stores and atomics of gfx10.1. */
 import { assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
-import { type Check, every, masks, testChecks, WAVES } from "./check.ts";
+import { type Check, every, masks, test, testChecks, WAVES } from "./check.ts";
 import { INPUTS, liftedOf, randomInput } from "./frame.ts";
 import type { ModelWave } from "./model.ts";
 
@@ -214,7 +214,7 @@ const transfers: Check[] = WAVES.flatMap((waveSize) => {
 });
 testChecks("Global and flat loads and stores", transfers, every(transfers, 11, 2));
 
-Deno.test("the offset of a FLAT instruction, which gfx10.1 ignores, is refused by name", () => {
+test("the offset of a FLAT instruction, which gfx10.1 ignores, is refused by name", () => {
   const flat = { waveSize: 32, target: "gfx1013", lines: [".long dc300010, 03000002"] } as const;
   assertThrows(() => liftedOf(flat), RefusedError, "flat_load_dword: the offset of a FLAT instruction");
 });
