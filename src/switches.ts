@@ -120,6 +120,13 @@ export const SWITCHES = [
     where: "src/driver/pools/driver_room.ts",
   },
   {
+    name: "APS5_PROFILE_DRAW",
+    meaning:
+      "1: a line on standard error for each pipeline of more than 100,000 words that was created: words, milliseconds, address of the program.",
+    default: "0",
+    where: "src/driver/compile_cost/profile_draw.ts",
+  },
+  {
     name: "APS5_SPANNED_WAVE",
     meaning: "1: the same as ANYAGC_WAVE_MODE=spanned; that one wins.",
     default: "0",

@@ -81,6 +81,11 @@ export class CompileBudget {
     return Math.min(this.#numbers[F_LIMIT], this.#numbers[F_HEADROOM]);
   }
 
+  /** Bytes that are held now. Needs no lock. */
+  get held(): number {
+    return this.#numbers[F_HELD];
+  }
+
   /** Sets the second limit in bytes; `Infinity` takes it away. */
   setHeadroom(bytes: number): void {
     this.#numbers[F_HEADROOM] = bytes;

@@ -11,10 +11,11 @@
  *
  * @module
  */
-import { assertLockOrder, noteLocked, noteUnlocked } from "./held_locks.ts";
+import { assertLockOrder, LockBit, noteLocked, noteUnlocked } from "./held_locks.ts";
 import type { Isolate, Recoverable } from "./isolates.ts";
 import { step } from "./steps.ts";
 import { SyncError } from "./sync_error.ts";
+import { tracer } from "./tracer.ts";
 import { RECHECK_MS, waitForLock, waitForLockAsync } from "./waits.ts";
 
 const SLEEPERS = 0x80000000 | 0;
@@ -49,6 +50,8 @@ export class FutexMutex implements Recoverable {
   readonly #bit: number;
   readonly #repair: ((deadToken: number) => void) | undefined;
   readonly #recheckMs: number;
+  /** When it was got, where somebody records holds; else 0. */
+  #since = 0;
 
   /**
    * A mutex over `MUTEX_WORDS` words that were zero at first.
@@ -74,7 +77,11 @@ export class FutexMutex implements Recoverable {
    */
   lock(): void {
     assertLockOrder(this.#bit);
-    if (Atomics.compareExchange(this.#words, this.#at, 0, this.#token) !== 0) this.#lockSlow();
+    if (Atomics.compareExchange(this.#words, this.#at, 0, this.#token) !== 0) {
+      const asked = tracer === undefined ? 0 : performance.now();
+      this.#lockSlow();
+      if (asked !== 0) tracer?.span("mutex-wait", this.name, asked, performance.now());
+    }
     this.#got();
   }
 
@@ -120,6 +127,10 @@ export class FutexMutex implements Recoverable {
       Atomics.notify(words, at, 1);
     }
     noteUnlocked(this.#bit);
+    if (this.#since !== 0) {
+      tracer?.span("mutex-hold", this.name, this.#since, performance.now());
+      this.#since = 0;
+    }
   }
 
   /** Runs `action` with the lock held; for code that may throw. */
@@ -165,6 +176,8 @@ export class FutexMutex implements Recoverable {
   #got(): void {
     noteLocked(this.#bit);
     this.#words[this.#at + W_ACQUIRED]++;
+    // Of the locks inside the structures only waits are worth a record: they are held for less time than it takes.
+    if (tracer !== undefined && this.#bit < LockBit.Board) this.#since = performance.now();
     step("mutex.locked");
   }
 

@@ -357,6 +357,11 @@ export class JobBoard implements Recoverable {
     this.finish(ticket);
   }
 
+  /** Bytes that are held of the compile budget now. */
+  get heldBytes(): number {
+    return this.#core.budget.held;
+  }
+
   /** Sets the budget's second limit in bytes (see {@linkcode CompileBudget}). */
   setHeadroom(bytes: number): void {
     this.#core.mutex.lock();

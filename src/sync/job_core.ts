@@ -15,6 +15,7 @@ import type { ClaimedJob, Outcome } from "./job_types.ts";
 import { PinTable } from "./pins.ts";
 import { step } from "./steps.ts";
 import { SyncError } from "./sync_error.ts";
+import { BudgetMark, tracer } from "./tracer.ts";
 
 /** What `insert` needs. */
 export interface NewJob {
@@ -132,9 +133,13 @@ export class JobCore {
     if (this.budget.request(job, numbers[number + N.Bytes])) {
       numbers[number + N.Line] = 0;
       this.words[this.records.at(job) + J.Flags] |= JobFlag.Hold;
+      tracer?.mark(BudgetMark.Held, this.records.ticket(job), numbers[number + N.Bytes]);
       return true;
     }
-    if (numbers[number + N.Line] === 0) numbers[number + N.Line] = ++numbers[1];
+    if (numbers[number + N.Line] === 0) {
+      numbers[number + N.Line] = ++numbers[1];
+      tracer?.mark(BudgetMark.Waits, this.records.ticket(job), numbers[number + N.Bytes]);
+    }
     return false;
   }
 
@@ -143,6 +148,7 @@ export class JobCore {
     const number = this.records.numberAt(job);
     if (this.records.numbers[number + N.Line] === 0) return;
     this.budget.release(job);
+    tracer?.mark(BudgetMark.Ended, this.records.ticket(job), 0);
     this.records.numbers[number + N.Line] = 0;
   }
 
@@ -166,7 +172,10 @@ export class JobCore {
     const flags = this.words[at + J.Flags];
     this.words[pool + P.Claimed]--;
     if (flags & JobFlag.Share) this.words[pool + P.Budgeted]--;
-    if (flags & JobFlag.Hold) this.budget.release(job);
+    if (flags & JobFlag.Hold) {
+      this.budget.release(job);
+      tracer?.mark(BudgetMark.Ended, this.records.ticket(job), 0);
+    }
     this.words[at + J.Flags] = flags & ~(JobFlag.Share | JobFlag.Hold);
   }
 

@@ -8,6 +8,7 @@
  * @module
  */
 import { assertNoLocksHeld } from "./held_locks.ts";
+import { tracer } from "./tracer.ts";
 
 /** Milliseconds after which a sleeper checks that the isolate it waits for still lives. */
 export const RECHECK_MS = 100;
@@ -35,7 +36,10 @@ export function waitForWork(
 ): "ok" | "not-equal" | "timed-out" {
   assertNoLocksHeld(`wait for ${what}`);
   workWaits++;
-  return Atomics.wait(words, index, value, timeoutMs);
+  if (tracer === undefined) return Atomics.wait(words, index, value, timeoutMs);
+  const start = performance.now(), result = Atomics.wait(words, index, value, timeoutMs);
+  tracer.span("wait", `wait for ${what}`, start, performance.now());
+  return result;
 }
 
 /** The same without blocking the isolate's event loop: for the main isolate, where the driver's callbacks run. */

@@ -14,6 +14,11 @@ import { Journal, type JournalOptions } from "../../storage/journal.ts";
 import { switchNumber } from "../../switches.ts";
 import { waitForWorkAsync } from "../../sync/waits.ts";
 import type { GpuMutex } from "../../sync/gpu_mutex.ts";
+import type { CostFile } from "../compile_cost/cost_file.ts";
+import { MemoryGuard } from "../compile_cost/memory_guard.ts";
+import { profileCreation } from "../compile_cost/profile_draw.ts";
+import type { SharedTraceHandle } from "../recording/shared_trace.ts";
+import { decodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import type { PreparationServices } from "./preparation.ts";
 import { attachRoom, createRoom, Pool, type Room, type RoomHandle } from "./room.ts";
 import { type Creation, VulkanPipelineDriver } from "./vulkan_driver.ts";
@@ -56,6 +61,10 @@ export interface DriverRoomOptions {
   readonly compileBytes?: number;
   /** Bytes for blobs; 4 GiB by default, taken only when written. */
   readonly arenaBytes?: number;
+  /** What compiles cost in earlier runs on this device; gets what this one learned. */
+  readonly costs?: CostFile;
+  /** Where all isolates put down what took time, if somebody asked: of a `SharedTrace` with `ROOM_SLOTS` lanes. */
+  readonly trace?: SharedTraceHandle;
 }
 
 /** Shared words. */
@@ -79,6 +88,8 @@ const W = {
 const SAVE_AFTER_MS = 2000;
 const DEFAULT_COMPILE_KIB = 8192;
 const ARENA_BYTES = 2 ** 32;
+/** How often the main isolate has memory looked at while something compiles with a hold, in milliseconds. */
+const GUARD_MS = 250;
 /** How often teardown looks whether the last creation has ended. */
 const TEARDOWN_MS = 5;
 
@@ -98,6 +109,8 @@ export class DriverRoom {
   /** What a worker needs to attach. */
   readonly handle: DriverRoomHandle;
   readonly services: PreparationServices;
+  /** Keeps compiles within the container's memory: asked by who is about to take a budgeted job. */
+  readonly guard: MemoryGuard;
   readonly #words: Int32Array<SharedArrayBuffer>;
   /** Opened with the first record. */
   #journal: Journal | undefined;
@@ -111,7 +124,8 @@ export class DriverRoom {
     this.layout = handle.layout;
     this.services = services;
     this.#words = new Int32Array(handle.words);
-    this.driver = new VulkanPipelineDriver(device, handle.cache, (creation) => this.#created(creation));
+    this.driver = new VulkanPipelineDriver(device, handle.cache, (creation) => this.#created(creation), room.costs);
+    this.guard = new MemoryGuard(room.board, room.costs);
   }
 
   /** The lock for guest memory, recording and submission. */
@@ -153,7 +167,11 @@ export class DriverRoom {
   }
 
   /** Whoever creates a pipeline records it, at once: so it is there for the next run, however this one ends. */
-  #created({ ms, hit, record }: Creation): void {
+  #created({ request: { spirv }, ms, hit, record }: Creation): void {
+    if (!hit) {
+      const address = () => record && decodeRecorded(record, this.recompilerDevice)?.codeAddress;
+      profileCreation({ words: spirv.length, ms, address });
+    }
     const words = this.#words, whole = Math.round(ms);
     Atomics.add(words, W.Created, 1);
     Atomics.add(words, W.CreatedMs, whole);
@@ -178,6 +196,10 @@ export class OwnedDriverRoom extends DriverRoom {
   readonly #workers: readonly number[];
   readonly #pools: (WorkerPool | undefined)[] = [undefined, undefined, undefined];
   readonly #watching: Promise<void>;
+  readonly #costs: CostFile | undefined;
+  /** What the file knows already. */
+  readonly #learnedBefore: number;
+  readonly #guarding: ReturnType<typeof setInterval>;
   #closed = false;
 
   /** Used by {@linkcode openDriverRoom}. */
@@ -191,6 +213,11 @@ export class OwnedDriverRoom extends DriverRoom {
     super(room, device, handle, options.services ?? {});
     this.#cache = options.cache;
     this.#workers = workers;
+    this.#costs = options.costs;
+    this.#learnedBefore = room.costs.learned;
+    this.guard.refresh();
+    this.#guarding = setInterval(() => this.#guardMemory(), GUARD_MS);
+    Deno.unrefTimer(this.#guarding);
     this.#watching = this.#watch();
   }
 
@@ -232,13 +259,21 @@ export class OwnedDriverRoom extends DriverRoom {
     Atomics.add(words, W.Bell, 1);
     Atomics.notify(words, W.Bell);
     await this.#watching;
+    clearInterval(this.#guarding);
     this.room.board.stop("cancel");
     await Promise.all(this.#pools.map((pool) => pool?.stopped(Infinity)));
     this.room.registry.sweep();
     await this.clearPipelines(false);
     destroyPipelineLayout(this.device, this.layout);
     this.#cache?.save();
+    if (this.room.costs.learned !== this.#learnedBefore) this.#costs?.write(this.room.costs.samples());
     this.room.registry.leave(this.room.self);
+  }
+
+  /** Workers that sleep until a compile fits do not look at memory themselves. */
+  #guardMemory(): void {
+    const { board } = this.room;
+    if (board.heldBytes > 0) this.guard.refresh();
   }
 
   /** What needs the main isolate: starting workers, and writing the pipeline cache. */
@@ -270,7 +305,14 @@ export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {
     [half, Math.max(1, switchNumber("APS5_PREBUILD_THREADS") ?? half), half] as const;
   const compileBytes = options.compileBytes ??
     (switchNumber("APS5_BACKGROUND_COMPILE_KIB") ?? DEFAULT_COMPILE_KIB) * 1024;
-  const room = createRoom({ workers, compileBytes, arenaBytes: options.arenaBytes ?? ARENA_BYTES });
+  const { trace, costs } = options;
+  const room = createRoom({
+    workers,
+    compileBytes,
+    arenaBytes: options.arenaBytes ?? ARENA_BYTES,
+    costs: costs?.read().samples,
+    trace,
+  });
   const handle: DriverRoomHandle = {
     room: room.handle,
     device: device.share(),

@@ -17,6 +17,8 @@ export function servePipelines(): void {
     const shared = attachDriverRoom(start.driver!), { board } = shared.room;
     scope.postMessage("ready");
     for (;;) {
+      // So that what is admitted now still fits into memory.
+      shared.guard.refresh();
       const job = board.take(start.pool);
       if (job === "stopped") break;
       if (job === "timed-out") continue;

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { hex } from "../../errors.ts";
 import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
@@ -12,6 +13,7 @@ import { assertNoLocksHeld } from "../../sync/held_locks.ts";
 import type { ClaimedJob } from "../../sync/job_types.ts";
 import { decodeData, encodeData } from "../../sync/plain_data.ts";
 import { SyncError } from "../../sync/sync_error.ts";
+import { tracer } from "../../sync/tracer.ts";
 import { RECHECK_MS, waitForWork } from "../../sync/waits.ts";
 import { failureLine, type LogLine, markFailure } from "./failures.ts";
 import { blobPayload, JobKind, keyOfBytes, payloadBlob, Pool, type Room } from "./room.ts";
@@ -260,7 +262,9 @@ function createHere(
 
 /** Recompiles, publishes, and keeps for later runs. */
 function make(room: Room, reference: number, request: RecompileRequest, { keep }: PreparationServices): Artifact {
-  const made = publish(room, reference, () => recompile(request));
+  const start = tracer === undefined ? 0 : performance.now();
+  const made = publish(room, reference, () => room.costs.beside(() => recompile(request)));
+  tracer?.span("recompile", `recompile ${hex(request.codeAddress)}`, start, performance.now());
   keep?.(request, made);
   return made;
 }

@@ -10,6 +10,10 @@ import type { MutexHandle } from "../../sync/futex_mutex.ts";
 import { type Isolate, IsolateRegistry, type IsolatesHandle } from "../../sync/isolates.ts";
 import { JobBoard, type JobBoardHandle } from "../../sync/job_board.ts";
 import { KeyedTable, type KeyedTableHandle } from "../../sync/keyed_table.ts";
+import { setTracer } from "../../sync/tracer.ts";
+import { CompileMeter, type CompileMeterHandle } from "../compile_cost/compile_meter.ts";
+import type { CostSample } from "../compile_cost/learned_cost.ts";
+import { type SharedTraceHandle, TraceLane } from "../recording/shared_trace.ts";
 
 /** The pools of the board. */
 export const Pool = {
@@ -45,7 +49,14 @@ export interface RoomOptions {
   readonly compileBytes?: number;
   /** Bytes for blobs; default 1 GiB, taken only when written. */
   readonly arenaBytes?: number;
+  /** What compiles cost on this device in earlier runs. */
+  readonly costs?: readonly CostSample[];
+  /** Where every isolate puts down what took time, if somebody asked; made for `ROOM_SLOTS` isolates. */
+  readonly trace?: SharedTraceHandle;
 }
+
+/** Isolates of a room, at most. */
+export const ROOM_SLOTS = 64;
 
 /** What a worker gets. */
 export interface RoomHandle {
@@ -56,6 +67,8 @@ export interface RoomHandle {
   readonly pipelines: KeyedTableHandle;
   readonly failures: KeyedTableHandle;
   readonly gpu: MutexHandle;
+  readonly costs: CompileMeterHandle;
+  readonly trace: SharedTraceHandle | undefined;
 }
 
 /** See the module. */
@@ -72,12 +85,14 @@ export interface Room {
   /** SHA-256 of a recompile request that failed in the background -> reference of the blob that says why: see failures.ts. */
   readonly failures: KeyedTable;
   readonly gpu: GpuMutex;
+  /** Who compiles just now, and what compiles cost: every call of the driver's compiler goes through it. */
+  readonly costs: CompileMeter;
   readonly handle: RoomHandle;
 }
 
 /** Makes the structures; the caller is their supervisor. */
 export function createRoom(options: RoomOptions): Room {
-  const registry = IsolateRegistry.create(64);
+  const registry = IsolateRegistry.create(ROOM_SLOTS);
   const self = registry.enter();
   const arena = Arena.create(self, { bytes: options.arenaBytes });
   const pools = [...options.workers, 1].map((workers) => ({ workers }));
@@ -86,6 +101,8 @@ export function createRoom(options: RoomOptions): Room {
   const pipelines = KeyedTable.create(self, arena, { name: "pipelines" });
   const failures = KeyedTable.create(self, arena, { name: "failures" });
   const gpu = new GpuMutex(self);
+  const costs = CompileMeter.create(self, options.costs);
+  trace(options.trace, self);
   const handle = {
     registry: registry.handle,
     arena: arena.handle,
@@ -94,8 +111,10 @@ export function createRoom(options: RoomOptions): Room {
     pipelines: pipelines.handle,
     failures: failures.handle,
     gpu: gpu.handle,
+    costs: costs.handle,
+    trace: options.trace,
   };
-  return { registry, self, arena, board, artifacts, pipelines, failures, gpu, handle };
+  return { registry, self, arena, board, artifacts, pipelines, failures, gpu, costs, handle };
 }
 
 /** The same in a worker, which becomes a member. */
@@ -103,6 +122,7 @@ export function attachRoom(handle: RoomHandle): Room {
   const registry = IsolateRegistry.attach(handle.registry);
   const self = registry.enter();
   const arena = Arena.attach(self, handle.arena);
+  trace(handle.trace, self);
   return {
     registry,
     self,
@@ -112,8 +132,16 @@ export function attachRoom(handle: RoomHandle): Room {
     pipelines: KeyedTable.attach(self, arena, "pipelines", handle.pipelines),
     failures: KeyedTable.attach(self, arena, "failures", handle.failures),
     gpu: new GpuMutex(self, handle.gpu),
+    costs: CompileMeter.attach(self, handle.costs),
     handle,
   };
+}
+
+/** Has this isolate's structures put down what takes time, under the name that its worker was given. */
+function trace(handle: SharedTraceHandle | undefined, self: Isolate): void {
+  if (handle === undefined) return setTracer(undefined);
+  const name = (globalThis as { name?: string }).name || "main";
+  setTracer(new TraceLane(handle, self, /\d/.test(name) || name === "main" ? name : `${name} ${self.slot}`));
 }
 
 /** Payload words of a blob's reference: low and high. */

@@ -5,6 +5,9 @@
  */
 import type { GpuDevice } from "../../gpu/device.ts";
 import { createComputePipeline } from "../../gpu/pipelines.ts";
+import { heldLocks, lockNames } from "../../sync/held_locks.ts";
+import { tracer } from "../../sync/tracer.ts";
+import type { CompileMeter } from "../compile_cost/compile_meter.ts";
 import type { PipelineRequest } from "../vulkan/pipeline_request.ts";
 import type { PipelineDriver } from "./prebuild.ts";
 
@@ -25,15 +28,23 @@ export class VulkanPipelineDriver implements PipelineDriver<PipelineRequest> {
   readonly #device: GpuDevice;
   readonly #cache: bigint;
   readonly #created: (creation: Creation) => void;
+  readonly #meter: CompileMeter | undefined;
 
   /**
    * @param cache VkPipelineCache, or 0
    * @param created told of each creation, after it; must not throw
+   * @param meter of the room: every compile goes through it
    */
-  constructor(device: GpuDevice, cache: bigint, created: (creation: Creation) => void = () => {}) {
+  constructor(
+    device: GpuDevice,
+    cache: bigint,
+    created: (creation: Creation) => void = () => {},
+    meter?: CompileMeter,
+  ) {
     this.#device = device;
     this.#cache = cache;
     this.#created = created;
+    this.#meter = meter;
     if (device.capabilities.features.includes("pipelineCreationCacheControl")) {
       this.cached = (request, record) => this.#create(request, true, record);
     }
@@ -50,17 +61,25 @@ export class VulkanPipelineDriver implements PipelineDriver<PipelineRequest> {
 
   #create(request: PipelineRequest, onlyCached: boolean, record: Uint8Array | undefined): bigint | undefined {
     const { spirv, layout, subgroupSize } = request, start = performance.now();
-    const pipeline = createComputePipeline(this.#device, {
-      spirv,
-      layout,
-      requiredSubgroupSize: subgroupSize,
-      fullSubgroups: subgroupSize !== undefined,
-      cache: this.#cache,
-      onlyCached,
-    });
+    const make = () =>
+      createComputePipeline(this.#device, {
+        spirv,
+        layout,
+        requiredSubgroupSize: subgroupSize,
+        fullSubgroups: subgroupSize !== undefined,
+        cache: this.#cache,
+        onlyCached,
+      });
+    const pipeline = onlyCached || this.#meter === undefined ? make() : this.#meter.compile(spirv.byteLength, make);
+    const end = performance.now();
+    if (tracer !== undefined) {
+      // A look into the driver's cache is a creation only if it found something.
+      const category = pipeline === undefined ? "cache-miss" : "create";
+      tracer.span(category, `pipeline of ${spirv.length} words`, start, end, `locks: ${lockNames(heldLocks())}`);
+    }
     if (pipeline === undefined) return undefined;
     const hit = onlyCached || (pipeline.feedback?.cacheHit ?? false);
-    this.#created({ request, ms: performance.now() - start, hit, record });
+    this.#created({ request, ms: end - start, hit, record });
     return pipeline.handle;
   }
 }

@@ -10,6 +10,8 @@ export interface Span {
   readonly endMs: number;
   /** More about it, for people. */
   readonly detail?: string;
+  /** Short word for people who filter; the first word of the track when left out. */
+  readonly category?: string;
 }
 
 /** A part of a run, in milliseconds since its timeline began; `endMs` is not part of it. */

@@ -42,12 +42,12 @@ export function traceText(spans: readonly Span[], name: string): string {
     const thread = index + 1;
     events.push(metadata("thread_name", thread, { name: track }));
     events.push(metadata("thread_sort_index", thread, { sort_index: thread }));
-    for (const { name, startMs, endMs, detail } of spans) {
+    for (const { name, startMs, endMs, detail, category } of spans) {
       events.push({
         ph: "X",
         pid: PROCESS,
         tid: thread,
-        cat: track.replace(/ .*/, ""),
+        cat: category ?? track.replace(/ .*/, ""),
         name,
         ts: microseconds(startMs),
         dur: (nanoseconds(endMs) - nanoseconds(startMs)) / 1000,

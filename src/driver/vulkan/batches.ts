@@ -31,6 +31,8 @@ export class Batch {
   value = 0;
   /** Its dispatches. */
   count = 0;
+  /** When it was submitted, where somebody records a trace. */
+  submittedMs = 0;
   /** Guest memory that they write. */
   readonly writes = new Ranges();
   readonly #recorded: readonly Recorded[] = Array.from({ length: BATCH }, () => new Recorded());

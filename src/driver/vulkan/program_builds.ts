@@ -9,6 +9,7 @@ import { type ComputePipeline, createComputePipeline, destroyPipeline } from "..
 import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
+import { profileCreation } from "../compile_cost/profile_draw.ts";
 import type { RequestDump } from "../request_dump.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { PipelineStore } from "../warm_start/pipeline_store.ts";
@@ -114,6 +115,7 @@ export class LocalBuilds implements ProgramBuilds {
       cache: store?.cache?.handle,
     });
     const createMs = performance.now() - start;
+    profileCreation({ words: spirv.length, ms: createMs, address: request.codeAddress });
     store?.created(request, artifact, pipeline, createMs);
     return { handle: pipeline.handle, createMs, reference: 0 };
   }

@@ -11,6 +11,7 @@ import type { Target } from "../../rdna/target.ts";
 import { Context, GDS_BYTES, Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import { assertNoLocksHeld } from "../../sync/held_locks.ts";
+import { tracer } from "../../sync/tracer.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
 import type { DriverRoom } from "../pools/driver_room.ts";
 import type { RequestDump } from "../request_dump.ts";
@@ -378,6 +379,7 @@ export class VulkanExecutor implements ComputeExecutor {
   #submit(): void {
     const last = this.#batches.last;
     if (last === undefined || last.value !== 0) return;
+    if (tracer !== undefined) last.submittedMs = performance.now();
     this.#queue.timestamp();
     const mutex = this.#shared?.room.gpu;
     mutex?.lock();
@@ -409,6 +411,12 @@ export class VulkanExecutor implements ComputeExecutor {
   #finish(batch: Batch): AnyAgcError | undefined {
     const times = this.#queue.timestamps?.read(batch.value);
     if (times !== undefined && times.length === 2) this.#deviceMs += times[1] / 1e6;
+    if (tracer !== undefined && batch.submittedMs !== 0) {
+      // Its end is when this isolate has noticed it; how long the device worked is what the device says.
+      const detail = times?.length === 2 ? `${(times[1] / 1e6).toFixed(3)} ms on the device` : undefined;
+      tracer.span("gpu", `batch of ${batch.count}`, batch.submittedMs, performance.now(), detail);
+      batch.submittedMs = 0;
+    }
     let first: AnyAgcError | undefined;
     const seen = new Set<LoadedProgram>();
     for (let k = 0; k < batch.count; k++) {
