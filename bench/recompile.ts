@@ -1,51 +1,46 @@
 /**
  * Words and time of the recompiler on long chains of f32 operations, by FLOAT_MODE and length.
  *
- *     deno run -A bench/recompile.ts [--quick] [--json]
+ *     deno run -A bench/recompile.ts [--quick] [--json] [--only A,queue] [--lengths 4096,8192] [--verify] [--device NAME]
  *
- * Words are counted after `spirv-opt --strip-debug --inline-entry-points-exhaustive`; words per operation are the slope between N and N / 2. Times are of
- * warm runs on one thread: median, minimum and maximum of the rounds, the variants taken in turns.
+ * Words are the module's own. Words per operation are the slope (W(N) - W(N / 2)) / (N / 2) of words counted after `spirv-opt --strip-debug
+ * --inline-entry-points-exhaustive`, for programs that are short enough for it: its inlining takes time that grows with the square. Times are of warm
+ * runs on one thread: median, minimum and maximum of the rounds, the variants taken in turns. Peak memory is the process's largest resident set so far,
+ * so it rises down the table.
+ *
+ * With `--verify` the operations are also run on the Vulkan device on 10^5 numbers, denormals among them, and compared with the interpreter bit by bit.
  */
+import { parseArgs } from "@std/cli";
 import { openSpirvTools } from "../ffi/spirv_tools.ts";
+import { GENERIC_DEVICE } from "../src/recompiler/generic_device.ts";
 import { recompile } from "../src/recompiler/recompile.ts";
 import type { RecompilerDevice, RecompileRequest } from "../src/recompiler/request.ts";
-import { chain, type ChainKind } from "./programs/chains.ts";
+import { chain, CHAIN_KINDS, CHAIN_USER_SGPRS, type ChainKind } from "./programs/chains.ts";
+import { peakBytes } from "./peak_memory.ts";
 import { type BenchContext, type BenchResult, type BenchTable, runAsScript } from "./table.ts";
-
-/** A device that has every float mode. */
-const DEVICE: RecompilerDevice = {
-  subgroupSize: 32,
-  sharedMemoryBytes: 49152,
-  denormFlush32: true,
-  denormPreserve32: true,
-  signedZeroInfNanPreserve32: true,
-  roundRte32: true,
-  keepsDenormals32: true,
-  flushesDenormals32: false,
-  fusesFma32: true,
-  fusesFma64: true,
-  int8: true,
-  int16: true,
-  float16: true,
-  float64: true,
-  storage8: true,
-  storage16: true,
-  bufferInt64Atomics: true,
-  sharedInt64Atomics: true,
-} as RecompilerDevice;
+import { verifyChains } from "./verify_chains.ts";
 
 const ROUNDS = 7;
-/** Code may have at most 1 MiB. */
-const LENGTHS = [8192, 32768, 131072];
+/** The first is measured in all modes; the growth is read off the others. */
+const LENGTHS = [8192, 32768, 131072, 262144];
+const QUICK = [1024];
+/** Operations of the longest program whose words are counted with everything inlined. */
+const MOST_INLINED = 8192;
+const MODES = [0x00, 0xc0, 0xf0];
 
-function request(code: Uint32Array, floatMode: number): RecompileRequest {
+/** A request for a program of chains.ts, as the driver makes it. */
+export function chainRequest(
+  code: Uint32Array,
+  floatMode: number,
+  device: RecompilerDevice = GENERIC_DEVICE,
+): RecompileRequest {
   return {
     code,
     codeAddress: 0x2_0000_0000n,
     target: "gfx1013",
     waveSize: 32,
     workgroupSize: [32, 1, 1],
-    userSgprCount: 8,
+    userSgprCount: CHAIN_USER_SGPRS,
     workgroupIds: [false, false, false],
     tgSize: false,
     scratch: false,
@@ -55,12 +50,14 @@ function request(code: Uint32Array, floatMode: number): RecompileRequest {
     ieee: false,
     dx10Clamp: false,
     partialThreads: false,
-    device: DEVICE,
+    device,
+    resolve: true,
   };
 }
 
-function words(code: Uint32Array, floatMode: number): number {
-  const { spirv } = recompile(request(code, floatMode));
+function wordsOf(code: Uint32Array, floatMode: number, inlined: boolean): number {
+  const { spirv } = recompile(chainRequest(code, floatMode));
+  if (!inlined) return spirv.length;
   return openSpirvTools().optimize(spirv, ["--strip-debug", "--inline-entry-points-exhaustive"]).length;
 }
 
@@ -68,9 +65,13 @@ interface Row {
   program: ChainKind;
   operations: number;
   floatMode: string;
+  /** Words of the module. */
   words: number;
-  wordsPerOperation?: number;
+  /** (W(N) - W(N / 2)) / (N / 2), everything inlined; null for long programs. */
+  wordsPerOperation: number | null;
   ms: { median: number; min: number; max: number };
+  /** Largest resident set of the process after these rounds, in bytes. */
+  peakBytes: number;
 }
 
 interface Variant {
@@ -79,61 +80,80 @@ interface Variant {
   mode: number;
   code: Uint32Array;
   times: number[];
+  peakBytes: number;
+}
+
+/** What to measure. */
+interface Choice {
+  readonly kinds: readonly ChainKind[];
+  readonly lengths: readonly number[];
 }
 
 function run({ quick, progress }: BenchContext): BenchResult {
-  const lengths = quick ? [1024] : LENGTHS, rounds = quick ? 1 : ROUNDS, warmUp = quick ? 0 : 2;
+  const kinds = quick ? CHAIN_KINDS.slice(0, 2) : CHAIN_KINDS;
+  return measure({ kinds, lengths: quick ? QUICK : LENGTHS }, { quick, progress });
+}
+
+function measure({ kinds, lengths }: Choice, { quick, progress }: BenchContext): BenchResult {
+  const rounds = quick ? 1 : ROUNDS, warmUp = quick ? 0 : 2;
   const variants: Variant[] = [];
-  for (const kind of ["A", "B"] as const) {
-    for (const count of lengths) {
-      for (const mode of count === lengths[0] ? [0x00, 0xc0, 0xf0] : [0xf0]) {
-        variants.push({ kind, count, mode, code: chain(kind, count), times: [] });
+  // Short ones first, so that the peak tells what a length needs.
+  for (const count of lengths) {
+    for (const kind of kinds) {
+      for (const mode of count === lengths[0] ? MODES : [0xf0]) {
+        variants.push({ kind, count, mode, code: chain(kind, count), times: [], peakBytes: 0 });
       }
     }
   }
   const total = variants.length * (rounds + warmUp + 1);
   let done = 0;
-  for (let round = -warmUp; round < rounds; round++) {
-    for (const variant of variants) {
-      const input = request(variant.code, variant.mode);
-      const start = performance.now();
-      recompile(input);
-      if (round >= 0) variant.times.push(performance.now() - start);
-      progress(++done, total);
+  for (const count of lengths) {
+    const group = variants.filter((variant) => variant.count === count);
+    for (let round = -warmUp; round < rounds; round++) {
+      for (const variant of group) {
+        const input = chainRequest(variant.code, variant.mode);
+        const start = performance.now();
+        recompile(input);
+        if (round >= 0) variant.times.push(performance.now() - start);
+        progress(++done, total);
+      }
     }
+    for (const variant of group) variant.peakBytes = peakBytes();
   }
-  const rows = variants.map(({ kind, count, mode, code, times }): Row => {
+  const rows = variants.map(({ kind, count, mode, code, times, peakBytes }): Row => {
     times.sort((a, b) => a - b);
-    const total = words(code, mode);
-    const slope = count === lengths[0] ? (total - words(chain(kind, count / 2), mode)) / (count / 2) : undefined;
-    progress(++done, variants.length * (rounds + warmUp + 1));
+    const slope = count > MOST_INLINED
+      ? null
+      : (wordsOf(code, mode, true) - wordsOf(chain(kind, count / 2), mode, true)) / (count / 2);
+    progress(++done, total);
     return {
       program: kind,
       operations: count,
       floatMode: `0x${mode.toString(16).padStart(2, "0")}`,
-      words: total,
+      words: wordsOf(code, mode, false),
       wordsPerOperation: slope,
       ms: { median: times[times.length >> 1], min: times[0], max: times[times.length - 1] },
+      peakBytes,
     };
   });
-  const rssBytes = Deno.memoryUsage().rss;
-  return { data: { schema: "anyagc.bench.recompile/1", rounds, rssBytes, rows }, lines: lines(rows) };
+  return { data: { schema: "anyagc.bench.recompile/1", rounds, rows }, lines: lines(rows) };
 }
 
 function lines(rows: readonly Row[]): string[] {
-  const head = "program  operations  FLOAT_MODE     words  words/op  ms median     min     max";
+  const head = "program         operations  FLOAT_MODE     words  words/op  ms median     min     max  peak MiB";
   return [
     head,
     ...rows.map((row) =>
       [
-        row.program.padEnd(7),
+        row.program.padEnd(14),
         String(row.operations).padStart(10),
         row.floatMode.padStart(10),
-        String(row.words).padStart(9),
+        String(row.words).padStart(8),
         (row.wordsPerOperation?.toFixed(2) ?? "").padStart(8),
         row.ms.median.toFixed(1).padStart(9),
-        row.ms.min.toFixed(1).padStart(7),
-        row.ms.max.toFixed(1).padStart(7),
+        row.ms.min.toFixed(1).padStart(6),
+        row.ms.max.toFixed(1).padStart(6),
+        (row.peakBytes / 2 ** 20).toFixed(0).padStart(8),
       ].join("  ")
     ),
   ];
@@ -146,4 +166,28 @@ export const TABLE: BenchTable = {
   run,
 };
 
-if (import.meta.main) await runAsScript(TABLE);
+/** The numbers of an option that lists them. */
+function numbers(text: string | undefined): number[] | undefined {
+  return text?.split(",").map(Number);
+}
+
+if (import.meta.main) {
+  const options = parseArgs(Deno.args, {
+    boolean: ["quick", "json", "verify"],
+    string: ["only", "lengths", "device"],
+  });
+  const { verify, device } = options;
+  const kinds = CHAIN_KINDS.filter((kind) => options.only?.split(",").includes(kind) ?? true);
+  const lengths = numbers(options.lengths);
+  await runAsScript({
+    ...TABLE,
+    run: (context) => {
+      const result = options.only === undefined && lengths === undefined
+        ? run(context)
+        : measure({ kinds, lengths: lengths ?? LENGTHS }, context);
+      if (!verify) return result;
+      const checked = verifyChains(device);
+      return { data: { ...result.data, verified: checked }, lines: [...result.lines, ...checked.lines] };
+    },
+  });
+}

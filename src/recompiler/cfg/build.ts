@@ -25,7 +25,7 @@ export interface CfgOptions {
  *
  * @param code The program; constants may follow the code.
  * @throws InvalidInputError when control leaves the program, reaches s_code_end or enters the middle of an instruction, and what `decode` throws.
- * @throws RefusedError for programs over 1 MiB, jumps to addresses that are not known, recursion, s_trap, debugger branches, s_rfe_b64 and
+ * @throws RefusedError for programs over 4 MiB, jumps to addresses that are not known, recursion, s_trap, debugger branches, s_rfe_b64 and
  * s_subvector_loop_*. All errors name the pc.
  */
 export function buildCfg(code: Uint32Array, options: CfgOptions): Cfg {

@@ -61,8 +61,11 @@ export function branchTarget(instruction: Instruction): number {
   return instruction.pc / 4 + instruction.size + instruction.imm;
 }
 
-/** Largest program that is recompiled, in bytes. */
-export const MAX_PROGRAM_BYTES = 1 << 20;
+/**
+ * Largest program that is recompiled, in bytes. How much of memory a program may be that nobody has registered is the driver's rule, and less. What
+ * bounds it here: the fault record holds a pc below 16 MiB, and a module may have 4,194,303 ids (SPIR-V, universal limits).
+ */
+export const MAX_PROGRAM_BYTES = 4 << 20;
 
 /** Codes of errors behind which the rest of the program can still be looked at. */
 const COLLECTED: ReadonlySet<string> = new Set([

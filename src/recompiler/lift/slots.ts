@@ -39,8 +39,9 @@ export interface SlotChanges {
  */
 export class SlotState {
   readonly values: Int32Array;
-  private readonly loggedSlots: number[] = [];
-  private readonly loggedValues: number[] = [];
+  /** Slot and old value of each change, in turns; the first `logged` numbers count. */
+  private log = new Int32Array(1024);
+  private logged = 0;
   private readonly seen: Uint32Array;
   private stamp = 0;
   /** Slots that may change in the innermost loop (1 each); null outside loops. */
@@ -59,33 +60,37 @@ export class SlotState {
     if (this.allowed !== null && this.allowed[slot] === 0) {
       throw new Error(`the lift changes register slot ${slot} in a loop whose prescan missed it`);
     }
-    this.loggedSlots.push(slot);
-    this.loggedValues.push(old);
+    if (this.logged === this.log.length) {
+      const wider = new Int32Array(this.log.length * 2);
+      wider.set(this.log);
+      this.log = wider;
+    }
+    this.log[this.logged++] = slot;
+    this.log[this.logged++] = old;
     this.values[slot] = value;
   }
 
   /** A position in the log, for {@linkcode collect}. */
   mark(): number {
-    return this.loggedSlots.length;
+    return this.logged;
   }
 
   /** Undoes everything since `mark` and returns what had changed. */
   collect(mark: number): SlotChanges {
-    const { values, loggedSlots, loggedValues, seen } = this;
+    const { values, log, seen } = this;
     const stamp = ++this.stamp;
     const changed: number[] = [];
     const ends = new Map<number, number>();
-    for (let i = loggedSlots.length - 1; i >= mark; i--) {
-      const slot = loggedSlots[i];
+    for (let i = this.logged - 2; i >= mark; i -= 2) {
+      const slot = log[i];
       if (seen[slot] !== stamp) {
         seen[slot] = stamp;
         changed.push(slot);
         ends.set(slot, values[slot]);
       }
-      values[slot] = loggedValues[i];
+      values[slot] = log[i + 1];
     }
-    loggedSlots.length = mark;
-    loggedValues.length = mark;
+    this.logged = mark;
     const slots = changed.filter((slot) => ends.get(slot) !== values[slot]).sort((a, b) => a - b);
     return { slots, values: slots.map((slot) => ends.get(slot)!) };
   }

@@ -136,7 +136,7 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
     writesElsewhere: writesElsewhere(ir),
     sharedBytes,
     codeWords: request.code.length,
-    instructionCount: new Set(ir.pc.subarray(1, ir.length)).size,
+    instructionCount: countPlaces(ir),
     insertedBarriers: insertedBarriers(ir),
   };
 }
@@ -250,6 +250,19 @@ function writesElsewhere(ir: Ir): boolean {
     if ((ir.op[i] === Op.Store || ir.op[i] === Op.Atomic) && bufferOf(ir.d[i]) < 0) return true;
   }
   return false;
+}
+
+/** Different program counters of the operations. */
+function countPlaces({ pc, length }: Ir): number {
+  let last = 0;
+  for (let i = 1; i < length; i++) if (pc[i] > last) last = pc[i];
+  const seen = new Uint8Array(last / 4 + 1);
+  let count = 0;
+  for (let i = 1; i < length; i++) {
+    count += 1 - seen[pc[i] >>> 2];
+    seen[pc[i] >>> 2] = 1;
+  }
+  return count;
 }
 
 function insertedBarriers(ir: Ir): number {

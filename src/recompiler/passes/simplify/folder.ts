@@ -148,7 +148,8 @@ export class Folder {
     if (id >= this.older.length) this.older = grown(this.older, new Int32Array(id * 2));
     this.older[id] = this.heads[hash];
     this.heads[hash] = id;
-    this.expressions.push(id);
+    // What is made outside of all scopes is never forgotten.
+    if (this.marks.length > 0) this.expressions.push(id);
     return id;
   }
 
