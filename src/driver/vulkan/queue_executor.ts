@@ -6,7 +6,7 @@
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { Target } from "../../rdna/target.ts";
 import type { Isolate } from "../../sync/isolates.ts";
-import { attachDriverRoom, type DriverRoomHandle } from "../pools/driver_room.ts";
+import { attachDriverRoom, type DriverRoom, type DriverRoomHandle } from "../pools/driver_room.ts";
 import type { PreparationServices } from "../pools/preparation.ts";
 import type { SharedGuest } from "./shared_guest.ts";
 import { VulkanExecutor } from "./vulkan_executor.ts";
@@ -28,6 +28,8 @@ export interface VulkanQueueData {
 export interface VulkanQueue {
   /** Leaves its registry after the executor was closed. */
   readonly self: Isolate;
+  /** The room, as this isolate has it. */
+  readonly room: DriverRoom;
   /** Has been attached to the memory. */
   readonly executor: VulkanExecutor;
   /** Whether the device may still be working on guest memory. */
@@ -59,6 +61,7 @@ export function openVulkanQueue(
   executor.attach(memory);
   return {
     self: room.room.self,
+    room,
     executor,
     hung: () => executor.hung,
     notes: () => room.notes,
