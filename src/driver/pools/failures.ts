@@ -64,7 +64,7 @@ export function failures(room: Room): PreparationFailure[] {
 
 /** The line that is logged, once, for one. */
 export function failureLine({ shader, error }: PreparationFailure): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, "; ");
   return `${shader} was not prepared in the background: ${message}; it is tried again where it is used`;
 }
 

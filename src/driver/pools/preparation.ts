@@ -33,6 +33,8 @@ export interface PreparationServices {
   readonly keep?: (request: RecompileRequest, artifact: Artifact) => void;
   /** Told what failed ahead of use; console.error when left out. */
   readonly log?: LogLine;
+  /** Told what the recompiler throws here, before the request is free to be asked for anew: no loader may find it neither in the making nor failed. */
+  readonly failing?: (error: unknown) => void;
 }
 
 /** Priorities: of what nobody waits for yet, of what a submission that is on its way will need, and of what somebody waits for. */
@@ -145,7 +147,7 @@ export function publishArtifact(room: Room, key: Uint32Array, made: Artifact): b
   const begun = room.artifacts.begin(key);
   try {
     if (begun.state !== "create") return false;
-    publish(room, begun.reference, () => made);
+    publish(room, begun.reference, () => made, undefined);
     return true;
   } finally {
     room.artifacts.unpin(begun.pin);
@@ -188,10 +190,13 @@ export function runRecompileJob(room: Room, job: ClaimedJob, services: Preparati
     ? data as { request: RecompileRequest; shader: string }
     : { request: data as RecompileRequest, shader: undefined };
   const { key } = keyOfRequest(request);
+  const failing = shader === undefined
+    ? undefined
+    : (error: unknown) => noteFailure(room, key, shader, error, services);
   try {
-    room.board.finish(job.ticket, BigInt(recompileOnce(room, request, key, job.payload[2] !== 0, services)));
+    const wanted = job.payload[2] !== 0;
+    room.board.finish(job.ticket, BigInt(recompileOnce(room, request, key, wanted, { ...services, failing })));
   } catch (error) {
-    if (shader !== undefined) noteFailure(room, key, shader, error, services);
     room.board.fail(job.ticket, error);
   }
   room.arena.retire(blob);
@@ -261,22 +266,36 @@ function createHere(
 }
 
 /** Recompiles, publishes, and keeps for later runs. */
-function make(room: Room, reference: number, request: RecompileRequest, { keep }: PreparationServices): Artifact {
+function make(
+  room: Room,
+  reference: number,
+  request: RecompileRequest,
+  { keep, failing }: PreparationServices,
+): Artifact {
   const start = tracer === undefined ? 0 : performance.now();
-  const made = publish(room, reference, () => room.costs.beside(() => recompile(request)));
+  const made = publish(room, reference, () => room.costs.beside(() => recompile(request)), failing);
   tracer?.span("recompile", `recompile ${hex(request.codeAddress)}`, start, performance.now());
   keep?.(request, made);
   return made;
 }
 
 /** Makes an artifact and publishes it, or the error. */
-function publish(room: Room, reference: number, make: () => Artifact): Artifact {
+function publish(
+  room: Room,
+  reference: number,
+  make: () => Artifact,
+  failing: PreparationServices["failing"],
+): Artifact {
   let blob: number, made: Artifact;
   try {
     made = make();
     blob = room.arena.append(encodeData(made));
   } catch (error) {
-    room.artifacts.fail(reference, error);
+    try {
+      failing?.(error);
+    } finally {
+      room.artifacts.fail(reference, error);
+    }
     throw error;
   }
   room.artifacts.publish(reference, BigInt(blob));

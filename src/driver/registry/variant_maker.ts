@@ -145,14 +145,14 @@ export class VariantMaker {
   /** See `ShaderRegistry.prepare`: waits for the variant, or makes it. */
   prepare(program: Program, variantKey: string, request: RecompileRequest): Variant {
     const keyed = keyOfRequest(request);
+    const failing = (error: unknown) => this.#markFailed(program, keyed.key, error);
     for (;;) {
       let ready: PreparedArtifact;
       try {
-        ready = artifact(this.#room, request, this.#services, keyed);
+        ready = artifact(this.#room, request, { ...this.#services, failing }, keyed);
       } catch (error) {
         // What another isolate threw came as data; with the program itself it can be gone on with.
         if (isDeferred(error) && !(error instanceof NeedsImageDescriptors)) continue;
-        this.#markFailed(program, keyed.key, error);
         throw error;
       }
       this.#room.artifacts.unpin(ready.pin);

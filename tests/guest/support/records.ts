@@ -10,6 +10,8 @@ export interface RecordParts {
   inputs?: number[];
   outputs?: number[];
   specials?: boolean;
+  /** Bits of the specials' dispatch modifier. */
+  dispatchModifier?: number;
   userData?: boolean;
   code?: number[];
   shaderBytes?: number;
@@ -24,7 +26,9 @@ export function buildRecord(
   parts: RecordParts,
   pointers: Pointers,
 ): { bytes: Uint8Array<ArrayBuffer>; codeOffset: number; at: Record<string, number> } {
-  const bytes = new Uint8Array(0x400), view = new DataView(bytes.buffer), at: Record<string, number> = {};
+  const bytes = new Uint8Array(0x400 + 4 * (parts.code?.length ?? 0)),
+    view = new DataView(bytes.buffer),
+    at: Record<string, number> = {};
   let free = 0x60;
   const take = (name: string, size: number) => {
     at[name] = free;
@@ -68,6 +72,7 @@ export function buildRecord(
     const table = take("specials", 0x30);
     point(0x28, table);
     [0x25B, 0x10080, 0x2D5, 0x0040_2010].forEach((word, i) => view.setUint32(table + 4 * i, word, true));
+    view.setUint32(table + 0x10, parts.dispatchModifier ?? 0, true);
     view.setUint32(table + 0x20, 0x29B, true);
     view.setUint32(table + 0x24, 2, true);
   }

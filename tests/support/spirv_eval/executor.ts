@@ -28,6 +28,8 @@ export interface EvaluatedOptions {
   device?: Partial<RecompilerDevice>;
   /** Flushes f32 denormals, see {@linkcode EvaluatedDispatch}; `device` must say so. */
   flushesUnasked?: EvaluatedDispatch["flushesUnasked"];
+  /** Gives the artifact of a dispatch, for the windows of memory in ascending order; it is recompiled here when left out. */
+  artifact?: (dispatch: ComputeDispatch) => Artifact;
 }
 
 /** The recompiler's view of the evaluator: exact numbers, no float modes, no Fma, f64, no narrow types. */
@@ -168,7 +170,7 @@ export class EvaluatedExecutor implements ComputeExecutor {
       .join();
     let known = this.#programs.get(key);
     if (known === undefined) {
-      const artifact = recompile({
+      const artifact = this.options.artifact?.(dispatch) ?? recompile({
         ...recompileRequest(program, code, this.options.target, waveSize, partialThreads, this.#device),
         windows: 2 ** Math.ceil(Math.log2(memory.windows.length)),
         unalignedLoads: true,

@@ -1,0 +1,145 @@
+/** Guests with shader records, and what makes registries over them. */
+import { createRoom, Pool, type Room } from "../../../src/driver/pools/room.ts";
+import { WorkerPool, type WorkerPoolOptions } from "../../../src/driver/pools/worker_pool.ts";
+import type { RegisteredShader } from "../../../src/driver/registry/programs.ts";
+import { type RegistryOptions, ShaderRegistry } from "../../../src/driver/registry/shader_registry.ts";
+import { readShaderRecord } from "../../../src/guest/agc_shader.ts";
+import type { AgcShaderRecord } from "../../../src/guest/loaders/agc_record.ts";
+import { ArrayAllocator } from "../../../src/guest/memory/allocator.ts";
+import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
+import { buildRecord, type RecordParts } from "../../guest/support/records.ts";
+
+/** Where shaders lie. */
+export const SHADERS = 0x2_0000_0000n;
+const PAGE = 4096;
+
+export const S_ENDPGM = 0xbf81_0000;
+/** s_trap 2: not recompiled, whatever the state (SOPP 18). */
+export const S_TRAP = 0xbf92_0002;
+
+/** v_mov_b32 v0, literal; s_endpgm: a different program for each literal. */
+export function literalProgram(literal: number): number[] {
+  return [0x7e00_02ff, literal >>> 0, S_ENDPGM];
+}
+
+/** A chain of `count` additions and multiplications of v0 behind a literal, its end exported or dropped. */
+export function chainProgram(literal: number, count: number): number[] {
+  const code = [0x7e00_02ff, literal >>> 0]; // v_mov_b32 v0, literal
+  // v_add_f32 v0, v0, v0 (VOP2 3); v_mul_f32 v0, v0, v0 (VOP2 8): VOP2 is opcode 30:25, vdst 24:17, vsrc1 16:9, src0 8:0.
+  for (let i = 0; i < count; i++) code.push((i % 2 === 0 ? 3 : 8) << 25 | 0x100);
+  return [...code, S_ENDPGM];
+}
+
+/** exp mrt0 v0, v0, v0, v0 done vm; s_endpgm. EXP: 31:26 = 62, vm 12, done 11, target 9:4, enable 3:0. */
+export const EXPORT_END = [0xf800_180f, 0x0000_0000, S_ENDPGM];
+
+/** Interpolates the first attribute's x with v0, v1 and exports it. VINTRP: 31:26 = 50, vdst 25:18, op 17:16, attribute 15:10, channel 9:8, vsrc 7:0. */
+export const INTERPOLATE: number[] = [
+  0xc808_0000, // v_interp_p1_f32 v2, v0, attr0.x
+  0xc809_0001, // v_interp_p2_f32 v2, v1, attr0.x
+  0xf800_180f, // exp mrt0 v2, v2, v2, v2 done vm
+  0x0202_0202,
+  S_ENDPGM,
+];
+
+const words = (address: bigint): [number, number] => [Number(address >> 8n & 0xffff_ffffn), Number(address >> 40n)];
+
+/** A guest with room for shaders. */
+export class ShaderGuest {
+  readonly memory = new GuestMemory(new ArrayAllocator());
+  #next = SHADERS;
+
+  constructor(bytes = 1 << 22) {
+    this.memory.map(SHADERS, bytes, 7, "shaders");
+  }
+
+  /** Puts a record with its code into memory; `address` fills the registers of the code's address. */
+  place(make: (address: [low: number, high: number]) => RecordParts, at = this.#next): AgcShaderRecord {
+    const form = { form: "absolute", base: at } as const;
+    const { codeOffset } = buildRecord(make([0, 0]), form);
+    const { bytes } = buildRecord(make(words(at + BigInt(codeOffset))), form);
+    this.memory.initialize(at, bytes);
+    if (at === this.#next) this.#next += BigInt(Math.ceil(bytes.length / PAGE) * PAGE);
+    return readShaderRecord(this.memory, at, "absolute");
+  }
+
+  /** A compute shader with groups of `threads`, waves of 32 and user data in s0 to s2. */
+  compute(
+    code: number[],
+    { threads = 32, userSgprs = 3, at }: { threads?: number; userSgprs?: number; at?: bigint } = {},
+  ) {
+    return this.place(([low, high]) => ({
+      type: 0,
+      code,
+      specials: true,
+      dispatchModifier: 0x8000,
+      sh: [[0x207, threads], [0x208, 1], [0x209, 1], [0x20c, low], [0x20d, high], [0x212, 0xc0 << 12 | 1 << 21], [
+        0x213,
+        userSgprs << 1 | 1 << 7,
+      ]],
+    }), at);
+  }
+
+  /** A pixel shader with an interpolant for each input semantic. */
+  pixel(code: number[], inputs: number[] = [0x0f], at?: bigint) {
+    return this.place(([low, high]) => ({
+      type: 1,
+      code,
+      inputs,
+      sh: [[0x008, low], [0x009, high], [0x00a, 0xc0 << 12], [0x00b, 4]],
+      // SPI_PS_INPUT_ENA and _ADDR: perspective centre; one target of four f16 numbers.
+      cx: [[0x1b3, 2], [0x1b4, 2], [0x1b6, 0x8000 | inputs.length], [0x1c5, 4], [0x08f, 0xf], [0x203, 0x10]],
+    }), at);
+  }
+
+  /** A vertex shader as NGG has it, with these output semantics. */
+  vertex(code: number[], outputs: number[] = [0x0f]) {
+    return this.place(([low, high]) => ({
+      type: 2,
+      code,
+      outputs,
+      specials: true,
+      sh: [[0x0c8, low], [0x0c9, high], [0x08a, 0xc0 << 12], [0x08b, 6]],
+      cx: [[0x1c3, 4], [0x1b1, 0]],
+    }));
+  }
+}
+
+/** A room without workers: what is queued stays queued. */
+export function idleRoom(workers = 2): Room {
+  return createRoom({ workers: [workers, 1, 1], arenaBytes: 1 << 28 });
+}
+
+/** Lines of a log. */
+export interface Logged {
+  readonly lines: string[];
+}
+
+/** A registry over a guest, with its log. */
+export function registryOf(
+  room: Room,
+  { memory }: ShaderGuest,
+  options: Partial<RegistryOptions> = {},
+): ShaderRegistry & Logged {
+  const lines: string[] = [];
+  const registry = ShaderRegistry.create(room, {
+    host: { target: "gfx1013", device: GENERIC_DEVICE },
+    memory,
+    log: (line) => lines.push(line),
+    synchronous: false,
+    ...options,
+  });
+  return Object.assign(registry, { lines });
+}
+
+/** Starts the preparation workers of a room. */
+export function preparationPool(room: Room, workers: number, options: Partial<WorkerPoolOptions> = {}): WorkerPool {
+  const module = new URL("../../../src/workers/preparation.ts", import.meta.url);
+  return new WorkerPool(room, { name: "preparation", module, pool: Pool.Preparation, workers, ...options });
+}
+
+/** Address of a shader's code, as a draw names it. */
+export function addressOf({ code }: RegisteredShader): bigint {
+  return code.address;
+}
