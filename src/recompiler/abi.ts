@@ -20,6 +20,22 @@ export const Push = {
   Bytes: 96,
 } as const;
 
+/**
+ * Offsets in the push constants of a graphics stage, from where its part begins. Each stage has a context block of its own, and its user data are in memory:
+ * together they would not fit the 128 bytes that every device has.
+ */
+export const StagePush = {
+  /** u64 device address of the stage's context block. */
+  Context: 0,
+  /** u64 device address of the stage's user data: u32 x 32, a multiple of 16. */
+  UserData: 8,
+  /** Size of a stage's part. */
+  Bytes: 16,
+  /** Where the parts begin. */
+  Vertex: 0,
+  Pixel: 16,
+} as const;
+
 /** Offsets in the context block. */
 export const Context = {
   /** The fault record, {@linkcode FaultRecord}. */

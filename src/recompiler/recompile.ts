@@ -18,6 +18,7 @@ import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
 import { observesWave } from "./spirv/lane_mode.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
+import { recompileStage } from "./stages/recompile_stage.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
 /** The passes in order; each can be dumped as text. The last one is done where the lane mode is packed. */
@@ -46,6 +47,14 @@ export function recompile(
   observe?.("cfg", () => dumpCfg(cfg));
   const tree = structurize(cfg);
   observe?.("structurize", () => dumpTree(tree, cfg));
+  if (request.graphics !== undefined) {
+    return {
+      ...recompileStage(cfg, tree, { ...request, resolve: false }, refused, observe, dumpRegions),
+      usesGds: cfg.instructions.some(isGds),
+      codeWords: codeWords(cfg),
+      instructionCount: cfg.instructions.length,
+    };
+  }
   let ir = lift(cfg, tree, request, refused);
   const plan = ir.resources;
   observe?.("lift", () => dumpIr(ir));

@@ -54,6 +54,21 @@ export interface RecompilerDevice {
   requiredSubgroup?: { minimum: number; maximum: number; perWorkgroup: number };
   /** Lane mode for programs that observe the wave, where the user has chosen one. */
   laneMode?: "native" | "spanned" | "packed";
+  /** What the device has for graphics stages; absent: nothing that is optional. */
+  graphics?: {
+    /** Quad operations of subgroups in fragment shaders. */
+    quads: boolean;
+    /** Votes, ballots and shuffles of subgroups in fragment and vertex shaders. */
+    subgroups: boolean;
+    /** sampleRateShading. */
+    sampleRate: boolean;
+    /** VK_EXT_shader_stencil_export. */
+    stencilExport: boolean;
+    /** shaderOutputLayer and shaderOutputViewportIndex. */
+    layers: boolean;
+    /** shaderClipDistance and shaderCullDistance. */
+    distances: boolean;
+  };
   /** The device ends loops after some ten thousand rounds without saying so (probed; absent: it does not). */
   endsLoops?: boolean;
 }
@@ -128,12 +143,25 @@ export function lacksLanes(request: RecompileRequest): boolean {
   return threadsOf(request) % request.waveSize !== 0;
 }
 
+/** What the host must know of the interface of a pixel or vertex program. */
+export interface GraphicsArtifact {
+  stage: "pixel" | "vertex";
+  /** Targets that the program exports to (`ExportTarget` of stages/export_targets.ts), ascending. */
+  exports: readonly number[];
+  /** Parameters of the vertex program that a pixel program reads, ascending: their numbers are locations. */
+  parameters: readonly number[];
+  /** The program discards pixels. */
+  discards: boolean;
+  /** The program must run once a sample. */
+  perSample: boolean;
+}
+
 /** The result: a module and what the host must know to run it. */
 export interface Artifact {
   /** SPIR-V 1.5 for Vulkan 1.2+, entry point "main". */
   spirv: Uint32Array;
   /** How guest lanes map to invocations: see `chooseLaneMode`. */
-  laneMode: "laneless" | "native" | "spanned" | "packed";
+  laneMode: "laneless" | "native" | "spanned" | "packed" | "quad" | "subgroup";
   /** Lanes of a subgroup that the pipeline must require, all subgroups full; undefined where it does not matter. */
   subgroupSize?: number;
   /** Why that mode. */
@@ -155,4 +183,6 @@ export interface Artifact {
   usesGds?: boolean;
   /** Barriers that were added to keep the wave's lockstep on LDS. */
   insertedBarriers: number;
+  /** Pixel and vertex programs only. */
+  graphics?: GraphicsArtifact;
 }

@@ -99,6 +99,14 @@ const DEVICE_FIELDS = {
     perWorkgroup: integer(1, 2 ** 32 - 1),
   })),
   laneMode: optional(oneOf("native", "spanned", "packed")),
+  graphics: optional(object({
+    quads: FLAG,
+    subgroups: FLAG,
+    sampleRate: FLAG,
+    stencilExport: FLAG,
+    layers: FLAG,
+    distances: FLAG,
+  })),
   endsLoops: optional(FLAG),
 } satisfies { readonly [K in keyof Required<RecompilerDevice>]: Field };
 
@@ -174,6 +182,7 @@ const STATE_FIELDS = {
   } satisfies { readonly [K in keyof Omit<PixelState, "stage">]: Field },
   vertex: {
     form: oneOf(...VERTEX_FORMS),
+    passthrough: FLAG,
     vertexVgprs: integer(0, 3),
     primitiveVgprs: integer(0, 3),
     positions: integer(1, 4),

@@ -61,6 +61,7 @@ const GRAPHICS: RecompileRequest[] = [
     graphics: {
       stage: "vertex",
       form: "ngg",
+      passthrough: true,
       vertexVgprs: 3,
       primitiveVgprs: 1,
       positions: 4,

@@ -33,6 +33,24 @@ export const InputKind = {
   ScratchOffset: 7,
   /** A number that the host computes before the dispatch; b = its number in the `ResourcePlan`. U32 */
   Resolved: 8,
+  /** Pixel programs: what a VGPR holds at first. b = number of the input (`PsInput` of stages/state.ts) * 4 + its VGPR's number. F32 or U32 */
+  PixelInput: 9,
+  /** Pixel programs: the SGPR that M0 must hold where attributes are read. U32 */
+  PrimitiveMask: 10,
+  /** Pixel programs: this lane is a pixel of the primitive, and no helper. Bool */
+  Live: 11,
+  /** Vertex programs: b = 0 the vertex's index, 3 the instance's. U32 */
+  VertexInput: 12,
+  /** NGG programs: b = 2 gs_tg_info, 3 merged_wave_info (the SGPRs). U32 */
+  MergedWave: 13,
+  /** NGG programs: VGPR b of a primitive. U32 */
+  PrimitiveInput: 14,
+  /** A register of a graphics stage that the hardware does not load, or not with anything known: b = the register, VGPRs from 256 on. U32 */
+  NotLoaded: 15,
+  /** NGG programs: this lane has a primitive. Bool */
+  PrimitiveThread: 16,
+  /** NGG programs: this is the first wave of its group (b = 1: it is not). Bool */
+  FirstWave: 17,
 } as const;
 
 /**
@@ -237,6 +255,17 @@ const ROWS = [
   row("ReadLane", U32, "vv", { exchange: true }), // value, lane number (uniform)
   row("ReadFirstLane", U32, "vv", { exchange: true }), // value, active: the lowest active lane, lane 0 when there is none
   row("Shuffle", U32, "vv", { exchange: true }), // value, lane number (per lane)
+
+  // --- graphics stages. Attribute components are numbered attribute * 4 + component. ---
+  row("QuadAny", Bool, "v", { exchange: true }), // true if the value is true in any lane of the quad
+  row("QuadShuffle", U32, "vi", { exchange: true }), // value, lane of the quad (2 bits for each of its lanes, the first one's lowest)
+  row("InterpolateP1", F32, "vvi"), // P0 + P10 * I: I, M0, component. Only InterpolateP2 reads it
+  row("Interpolate", F32, "vvvi"), // the attribute at I and J: I, J, M0, component
+  row("Parameter", F32, "vii"), // M0, component, 0 P10, 1 P20, 2 P0
+  row("Export", Void, "vvi", { effect: true }), // V4, where it is exported, target; only right before the End
+  row("GsAllocate", Void, "v", { effect: true }), // NGG: M0 with which space is asked for; gone after stages/merged_wave.ts, as the next one
+  row("GsPrimitive", Void, "vv", { effect: true }), // the primitive, where it is exported
+  row("Valid", Void, "v", { effect: true }), // pixels that are not discarded. Only right before the End
 ] as const satisfies readonly OpRow[];
 
 /** All rows; the index is the operation's number. */

@@ -8,6 +8,7 @@ import { FloatFacts } from "../ir/float_facts.ts";
 import { FloatModes } from "./float_modes.ts";
 import type { ImageNeed } from "./image_descriptor.ts";
 import { refuse } from "./refusal.ts";
+import { fillStageRegisters } from "./stages/registers.ts";
 import { ScopedCache } from "./scoped_cache.ts";
 import { Slot, SlotState } from "./slots.ts";
 import { FIRST_FLOAT, INLINE_F32, INLINE_F64, LAST_FLOAT } from "../../rdna/inline_constants.ts";
@@ -89,6 +90,7 @@ export class Lifter {
     state.set(Slot.FlatScratch + 1, zero);
     for (let r = 0; r < 256; r++) state.set(Slot.Vgpr0 + r, zero);
     for (let g = Slot.Guard0; g < state.values.length; g++) state.set(g, this.false);
+    if (request.graphics !== undefined) return fillStageRegisters(this);
     let next = 0;
     for (; next < request.userSgprCount; next++) this.setScalar(next, this.input(InputKind.UserData, next));
     request.workgroupIds.forEach((enabled, axis) => {

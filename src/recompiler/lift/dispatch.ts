@@ -31,6 +31,9 @@ import { defineScalarLogic } from "./sop_logic.ts";
 import { defineScalarMemory } from "./smem.ts";
 import { defineScalarMemoryWrites } from "./smem_write.ts";
 import { defineScratch } from "./scratch.ts";
+import { defineExports } from "./stages/exports.ts";
+import { defineInterpolation } from "./stages/interpolate.ts";
+import { defineMessages } from "./stages/messages.ts";
 import { defineUnsupported } from "./unsupported.ts";
 import { defineVectorInteger } from "./vop_int.ts";
 
@@ -82,6 +85,9 @@ function build(): (Handler | undefined)[] {
       defineScalarMemoryWrites,
       defineLdsAtomics,
       defineLdsExchange,
+      defineExports,
+      defineInterpolation,
+      defineMessages,
       defineUnsupported,
     ]
   ) add(define);

@@ -23,6 +23,9 @@ export class FloatModes {
   /** Denormal f16 results are kept. */
   readonly keepsResults16: boolean;
 
+  /** f16 results are rounded toward zero. */
+  readonly truncates16: boolean;
+
   constructor(private readonly request: RecompileRequest, private readonly lifter: Lifter) {
     const denormals = (request.floatMode >> 4) & 3;
     const { device } = request;
@@ -32,6 +35,7 @@ export class FloatModes {
     this.flushesResults32 = (denormals & 2) === 0;
     this.flushInputs32 = (denormals & 1) === 0 && !deviceFlushes;
     this.flushResults32 = (denormals & 2) === 0 && !deviceFlushes;
+    this.truncates16 = (request.floatMode >> 2 & 3) === 3;
     this.keepsInputs16 = (request.floatMode & 0x40) !== 0;
     this.keepsResults16 = (request.floatMode & 0x80) !== 0;
   }

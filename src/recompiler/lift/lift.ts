@@ -12,6 +12,7 @@ import { knowsApertures } from "./flat_apertures.ts";
 import { NeedsImageDescriptors } from "./image_descriptor.ts";
 import { Refusal, RefusalList } from "./refusal.ts";
 import { isBoolSlot, isShadowSlot, Slot, type SlotChanges } from "./slots.ts";
+import { emitExports } from "./stages/exports.ts";
 import { markWrites } from "./writes.ts";
 
 export { NeedsImageDescriptors };
@@ -106,6 +107,7 @@ class TreeWalk {
           this.l.state.set(Slot.Guard0 + tree.a[t], tree.b[t] === 1 ? this.l.true : this.l.false);
           break;
         case Token.Return:
+          this.finishStage();
           this.ir.emit(Op.End);
           break;
       }
@@ -113,6 +115,16 @@ class TreeWalk {
     this.refusals.throwIfAny(refused);
     if (this.l.imageNeeds.length > 0) throw new NeedsImageDescriptors(this.ir, this.l.imageNeeds);
     return this.ir;
+  }
+
+  /** What a graphics stage has exported when it ends. */
+  private finishStage(): void {
+    try {
+      emitExports(this.l);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.refusals.add(this.l.instruction, error.message);
+    }
   }
 
   /** The slots that each loop writes, inner loops included: one pass over the tokens. */

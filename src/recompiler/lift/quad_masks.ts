@@ -1,16 +1,19 @@
 /** Scalar instructions on masks of quads of lanes, as numbers (AMD RDNA2 ISA, section 12.3). */
-import { Op } from "../ir/ops.ts";
+import type { Instruction } from "../../rdna/instruction.ts";
+import { InputKind, Op } from "../ir/ops.ts";
 import type { Lifter, Pair } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 
 /** Adds the handlers of this class. */
 export function defineQuadMasks(define: Define): void {
   define("s_wqm_b32", (l, i) => {
+    if (l.request.graphics?.stage === "pixel" && !l.wave64 && wholeQuadMask(l, i, 1)) return;
     const result = wholeQuads(l, l.scalar(i.src0));
     l.setScalar(i.dst, result);
     l.scc = notZero(l, result);
   });
   define("s_wqm_b64", (l, i) => {
+    if (l.request.graphics?.stage === "pixel" && l.wave64 && wholeQuadMask(l, i, 2)) return;
     const [low, high] = l.scalarPair(i.src0);
     const pair: Pair = [wholeQuads(l, low), wholeQuads(l, high)];
     l.setPair(i.dst, pair);
@@ -33,6 +36,22 @@ export function defineQuadMasks(define: Define): void {
     const bits = l.scalar(i.src0);
     l.setPair(i.dst, [doubled(l, ir.emit(Op.And, bits, l.u(0xffff))), doubled(l, ir.emit(Op.Shr, bits, l.u(16)))]);
   });
+}
+
+/** In a pixel program, a mask of the wave: its bit of a lane is what the lane's quad says. False where the operand is no mask. */
+function wholeQuadMask(l: Lifter, i: Instruction, registers: 1 | 2): boolean {
+  const { ir } = l;
+  const isMask = (operand: number) => operand < 128 && l.shadow(operand) !== 0;
+  if (!isMask(i.src0) || (registers === 2 && !isMask(i.src0 + 1))) return false;
+  const own = l.mask(i.src0);
+  const isLive = ir.op[own] === Op.Input && ir.a[own] === InputKind.Live;
+  // There is no quad without a pixel.
+  const whole = isLive ? l.true : ir.emit(Op.QuadAny, own);
+  for (let k = 0; k < registers; k++) {
+    l.setScalar(i.dst + k, wholeQuads(l, l.scalar(i.src0 + k)), whole);
+  }
+  l.scc = own === l.true || own === l.false ? own : ir.emit(Op.Any, own);
+  return true;
 }
 
 function notZero(l: Lifter, id: number): number {

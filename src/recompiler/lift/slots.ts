@@ -11,8 +11,15 @@ export const Slot = {
   Vgpr0: 256,
   /** Shadow (a Bool: this lane's bit) of scalar register 0; 0 = none. */
   Shadow0: 512,
+  /** Graphics stages: four components of each of 48 export targets (lift/stages/exports.ts). */
+  Export0: 640,
+  /** Whether the lane has exported to each of them, a Bool. */
+  Exported0: 832,
+  /** Which pixels count, and whether the last export has been done; Bools. */
+  Valid: 880,
+  Done: 881,
   /** First structurizer guard, a Bool. */
-  Guard0: 640,
+  Guard0: 896,
 } as const;
 
 /** Number of scalar registers that programs name freely; VCC and others follow. */
@@ -20,12 +27,12 @@ export const SGPR_COUNT = 106;
 
 /** Whether a slot's value is a Bool. */
 export function isBoolSlot(slot: number): boolean {
-  return slot === Slot.Scc || slot >= Slot.Shadow0;
+  return slot === Slot.Scc || (slot >= Slot.Shadow0 && (slot < Slot.Export0 || slot >= Slot.Exported0));
 }
 
 /** Whether a slot is a shadow. */
 export function isShadowSlot(slot: number): boolean {
-  return slot >= Slot.Shadow0 && slot < Slot.Guard0;
+  return slot >= Slot.Shadow0 && slot < Slot.Export0;
 }
 
 /** Slots that changed, with the values they had at the end of an arm; ascending. */

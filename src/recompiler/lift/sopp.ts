@@ -14,6 +14,7 @@ export function defineProgramControl(define: Define): void {
     if ((i.imm & 1) !== 0) refuse("it halts the wave until the host resumes it");
   });
   define("s_barrier", (l) => {
-    l.ir.emit(Op.Barrier);
+    // Without LDS, which is refused there, nobody can tell whether the waves of a graphics stage wait for each other.
+    if (l.request.graphics === undefined) l.ir.emit(Op.Barrier);
   });
 }

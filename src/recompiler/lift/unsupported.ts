@@ -8,7 +8,6 @@ import { refuse } from "./refusal.ts";
 
 const CLOCK = "the time is not part of what a program's results may depend on here";
 const SCRATCH = "scalar access to scratch memory is not documented well enough";
-const GRAPHICS = "it belongs to graphics stages, this is a compute program";
 const SRC2 = "it reads one LDS word and changes another as one operation";
 const DOT2 = "how the sums of this dot product are rounded, and whether denormals count, is not documented for gfx10";
 const GWS = "global wave sync reaches across workgroups";
@@ -23,14 +22,11 @@ const REASONS: Readonly<Record<string, string>> = {
   "ds_gws_*": GWS,
   ds_ordered_count: "ordered counts are GDS operations in the order of the waves of a dispatch",
   "ds_*_src2_*": SRC2,
-  s_sendmsg: "a message to the hardware outside of the wave",
   s_sendmsghalt: "a message to the hardware outside of the wave",
   s_setkill: "it ends the wave from outside of its program",
   v_dot2_f32_f16: DOT2,
   v_dot2c_f32_f16: DOT2,
   v_trig_preop_f64: "1201 bits of 2 / pi",
-  "v_interp_*": GRAPHICS,
-  exp: GRAPHICS,
   "image_*_pck*": "unconverted texels are not implemented",
   image_msaa_load: "images with several samples are not implemented",
   "image_bvh*": "ray intersection is not implemented",

@@ -214,6 +214,7 @@ function defineMixed(define: Define): void {
   // The exact sum is rounded to f16 once (measured on the hardware by others: 8.4 million sums; rocjitsu computes it so too).
   for (const [name, high] of [["v_fma_mixlo_f16", false], ["v_fma_mixhi_f16", true]] as const) {
     define(name, (l, i) => {
+      if (l.modes.truncates16) return writeHalfFloat(l, i, truncatedSum(l, i), high);
       l.modes.requireRounding16And64();
       writeHalfFloat(l, i, i.opSelHi === 7 ? halfSum(l, i) : mixedSum(l, i), high);
     });
@@ -236,11 +237,21 @@ function mixedSum(l: Lifter, i: Instruction): number {
   return ir.emit(Op.CvtF2H, ir.emit(Op.FFmaOdd, a, b, c));
 }
 
+/** The sum rounded toward zero: rounded to odd in f32 first, which never crosses a number of f16. A sum that f32 cannot hold is no infinity. */
+function truncatedSum(l: Lifter, i: Instruction): number {
+  const { ir } = l, infinity = ir.constF(0x7f80_0000);
+  const sources = [0, 1, 2].map((n) => mixedSource(l, i, n));
+  const sum = ir.emit(Op.FFmaOdd, sources[0], sources[1], sources[2]);
+  const finite = sources.reduce((all, x) => l.and(all, ir.emit(Op.FOrdLt, ir.emit(Op.FAbs, x), infinity)), l.true);
+  const overflows = l.and(finite, ir.emit(Op.FOrdEq, ir.emit(Op.FAbs, sum), infinity));
+  const most = ir.emit(Op.Or, ir.emit(Op.And, l.asU(sum), l.u(0x8000_0000 | 0)), l.u(0x7f7f_ffff));
+  return ir.emit(Op.CvtF2HRtz, l.asF(l.select(overflows, most, l.asU(sum))));
+}
+
 /** Source n, the half that op_sel names, denormals as MODE says. */
 function mixedHalf(l: Lifter, i: Instruction, n: number): number {
-  const operand = n === 0 ? i.src0 : n === 1 ? i.src1 : i.src2;
-  if (operand >= 240 && operand <= 248) refuse("an inline float as a half of a mixed-precision operation");
-  const bits = halvesSource(l, i, n, false);
+  // An inline float is the f16 number, in the low half: what compilers count on (Mesa's ACO emits 1.0 with op_sel_hi for an f16 one).
+  const bits = halvesSource(l, i, n, true);
   return halfInput(l, (i.opSel >> n) & 1 ? highHalf(l, bits) : lowHalf(l, bits));
 }
 

@@ -3,6 +3,7 @@ import { imageDataDwords } from "../../rdna/image.ts";
 import { Encoding, Flag, type Instruction, Operand } from "../../rdna/instruction.ts";
 import { OPCODES, Trait } from "../../rdna/table.ts";
 import { SGPR_COUNT, Slot } from "./slots.ts";
+import { exportIndex } from "./stages/exports.ts";
 
 const DST_DWORDS = Uint8Array.from(OPCODES, (o) => o.dst.find((type) => type.kind !== "mask")?.dwords ?? 0);
 const TRAITS = Int32Array.from(OPCODES, (o) => o.traits);
@@ -29,7 +30,16 @@ export function markWrites(instruction: Instruction, wave64: boolean, slots: Uin
   if (SETREG[instruction.op] === 1 && FLAT_SCRATCH_IDS.includes(instruction.imm & 63)) {
     slots[Slot.FlatScratch] = slots[Slot.FlatScratch + 1] = 1;
   }
+  if (instruction.encoding === Encoding.Exp) markExport(instruction, slots);
   if (INDIRECT_DST[instruction.op] === 1) markIndirect(instruction, (traits & Trait.Swap) !== 0, slots);
+}
+
+function markExport({ dim }: Instruction, slots: Uint8Array): void {
+  slots[Slot.Valid] = slots[Slot.Done] = 1;
+  const index = exportIndex(dim);
+  if (index < 0 || index >= Slot.Valid - Slot.Exported0) return;
+  slots[Slot.Exported0 + index] = 1;
+  for (let k = 0; k < 4; k++) slots[Slot.Export0 + index * 4 + k] = 1;
 }
 
 /** An instruction that addresses registers through M0 may write any register from the one that it names on. */

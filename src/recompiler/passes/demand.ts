@@ -11,12 +11,13 @@ import { IS_VALUE } from "./simplify/folder.ts";
  * One scan, last operation first: each value gets the set of conditions that hold whenever anybody looks at it, which is what the sets of its users have
  * in common. What a lane computes for a value that it does not look at may change; it has no effect.
  *
+ * @param conjunctions the second operand of `a and b` is only looked at where `a` holds, too
  * @returns the program without these choices, and whether it changed; `deadCode` removes what is left over
  */
-export function dropUnseenChoices(ir: Ir): { ir: Ir; changed: boolean } {
+export function dropUnseenChoices(ir: Ir, conjunctions = false): { ir: Ir; changed: boolean } {
   let choices = 0;
   for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Select) choices++;
-  return choices === 0 ? { ir, changed: false } : new Demand(ir).run();
+  return choices === 0 ? { ir, changed: false } : new Demand(ir, conjunctions).run();
 }
 
 /** Conditions that a set holds at most; more are forgotten. */
@@ -34,7 +35,7 @@ class Demand {
   /** Set of each value. */
   private readonly demand: Int32Array;
 
-  constructor(private readonly ir: Ir) {
+  constructor(private readonly ir: Ir, private readonly conjunctions: boolean) {
     this.demand = new Int32Array(ir.length).fill(UNSEEN);
   }
 
@@ -92,6 +93,13 @@ class Demand {
           this.look(ir.c[i], this.union(seen, this.holding(ir.a[i], false)));
           continue;
         }
+        case Op.LAnd: {
+          if (!this.conjunctions || demand[i] === UNSEEN) break;
+          const [first, second] = ir.op[ir.b[i]] === Op.Input ? [ir.b[i], ir.a[i]] : [ir.a[i], ir.b[i]];
+          this.look(first, demand[i]);
+          this.look(second, this.union(demand[i], this.holding(first, true)));
+          continue;
+        }
         case Op.Load:
         case Op.LdsLoad: {
           // Also of a load that nobody looks at: it may fail.
@@ -99,6 +107,10 @@ class Demand {
           this.look(ir.a[i], this.union(here, this.holding(ir.b[i], true)));
           continue;
         }
+        case Op.Export:
+          this.look(ir.b[i], here);
+          this.look(ir.a[i], this.union(here, this.holding(ir.b[i], true)));
+          continue;
         case Op.Store:
         case Op.LdsStore:
         case Op.Atomic:

@@ -167,5 +167,6 @@ function inputUniformity(kind: number, wave: number): number {
   if (kind === InputKind.UserData || kind === InputKind.Resolved || kind === InputKind.WorkgroupId) {
     return Uniformity.Workgroup;
   }
+  if (kind === InputKind.PrimitiveMask || kind === InputKind.MergedWave || kind === InputKind.FirstWave) return wave;
   return kind === InputKind.WaveId || kind === InputKind.ScratchOffset ? wave : Uniformity.Lane;
 }

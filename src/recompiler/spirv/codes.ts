@@ -6,6 +6,7 @@
 /** Opcodes with their operand words: see {@linkcode OPERANDS}. */
 const INSTRUCTIONS = {
   Undef: [1, "tr"],
+  Extension: [10, "l*"],
   ExtInstImport: [11, "rl*"],
   ExtInst: [12, "trili*"],
   MemoryModel: [14, "ll"],
@@ -118,6 +119,9 @@ const INSTRUCTIONS = {
   GroupNonUniformBroadcast: [337, "triii"],
   GroupNonUniformBallot: [339, "trii"],
   GroupNonUniformShuffle: [345, "triii"],
+  GroupNonUniformQuadBroadcast: [365, "triii"],
+  GroupNonUniformQuadSwap: [366, "triii"],
+  Kill: [252, ""],
   Return: [253, ""],
   ReturnValue: [254, "i"],
   Unreachable: [255, ""],
@@ -158,6 +162,8 @@ export const Glsl = {
   SMax: 42,
   Fma: 50,
   PackHalf2x16: 58,
+  UnpackSnorm2x16: 60,
+  UnpackUnorm2x16: 61,
   UnpackHalf2x16: 62,
   FindILsb: 73,
   FindSMsb: 74,
@@ -165,6 +171,9 @@ export const Glsl = {
   NMin: 79,
   NMax: 80,
   NClamp: 81,
+  InterpolateAtCentroid: 76,
+  InterpolateAtSample: 77,
+  InterpolateAtOffset: 78,
 } as const;
 
 /** Capabilities. */
@@ -176,7 +185,15 @@ export const Capability = {
   Int64Atomics: 12,
   StorageBuffer16BitAccess: 4433,
   StorageBuffer8BitAccess: 4448,
+  ClipDistance: 32,
+  CullDistance: 33,
+  SampleRateShading: 35,
+  InterpolationFunction: 52,
   GroupNonUniform: 61,
+  GroupNonUniformQuad: 68,
+  ShaderLayer: 69,
+  ShaderViewportIndex: 70,
+  StencilExport: 5013,
   GroupNonUniformBallot: 64,
   GroupNonUniformShuffle: 65,
   DenormPreserve: 4464,
@@ -188,6 +205,12 @@ export const Capability = {
 
 /** Execution modes. */
 export const Mode = {
+  OriginUpperLeft: 7,
+  EarlyFragmentTests: 9,
+  DepthReplacing: 12,
+  DepthGreater: 14,
+  DepthLess: 15,
+  StencilRefReplacing: 5027,
   LocalSize: 17,
   DenormPreserve: 4459,
   DenormFlushToZero: 4460,
@@ -196,13 +219,46 @@ export const Mode = {
 } as const;
 
 /** Storage classes. */
-export const Storage = { Input: 1, Workgroup: 4, Private: 6, PushConstant: 9, PhysicalStorageBuffer: 5349 } as const;
+export const Storage = {
+  Input: 1,
+  Output: 3,
+  Workgroup: 4,
+  Private: 6,
+  PushConstant: 9,
+  PhysicalStorageBuffer: 5349,
+} as const;
 
 /** Decorations. */
-export const Decoration = { Block: 2, ArrayStride: 6, BuiltIn: 11, Offset: 35, NoContraction: 42 } as const;
+export const Decoration = {
+  Block: 2,
+  ArrayStride: 6,
+  BuiltIn: 11,
+  NoPerspective: 13,
+  Flat: 14,
+  Centroid: 16,
+  Sample: 17,
+  Location: 30,
+  Offset: 35,
+  NoContraction: 42,
+} as const;
 
 /** Built-in variables. */
 export const BuiltIn = {
+  Position: 0,
+  PointSize: 1,
+  ClipDistance: 3,
+  CullDistance: 4,
+  Layer: 9,
+  ViewportIndex: 10,
+  FragCoord: 15,
+  FrontFacing: 17,
+  SampleId: 18,
+  SampleMask: 20,
+  FragDepth: 22,
+  HelperInvocation: 23,
+  VertexIndex: 42,
+  InstanceIndex: 43,
+  FragStencilRef: 5014,
   NumWorkgroups: 24,
   WorkgroupId: 26,
   LocalInvocationId: 27,

@@ -19,6 +19,7 @@ import { HALF } from "./half.ts";
 import { threads, writePrologue } from "./inputs.ts";
 import { ldsDwords, MEMORY, needsWideLds } from "./memory.ts";
 import { emitOperation } from "./refusals.ts";
+import { STAGES } from "./stages/handlers.ts";
 import { STRUCTURE } from "./structure.ts";
 import { scanUsage } from "./usage.ts";
 import { type ExchangeState, LaneExchange, WAVE } from "./wave.ts";
@@ -65,6 +66,7 @@ const TABLE: HandlerTable = {
   ...HALF,
   ...MEMORY,
   ...WAVE,
+  ...STAGES,
 };
 
 /** Handler of each operation, by its number. */
@@ -148,7 +150,7 @@ function asksForThread(ir: Ir): boolean {
 }
 
 /** 1 for operations that end a block. */
-const ENDS_BLOCK = Uint8Array.from(
+export const ENDS_BLOCK = Uint8Array.from(
   OPS,
   ({ name }) => ["If", "Else", "EndIf", "Loop", "Break", "Continue", "LoopCont", "EndLoop"].includes(name) ? 1 : 0,
 );
@@ -245,7 +247,7 @@ function checkShared(e: Emitter, bytes: number, firstExchange: number): void {
 }
 
 /** Whether there is a store or an atomic operation of no resolved buffer. */
-function writesElsewhere(ir: Ir): boolean {
+export function writesElsewhere(ir: Ir): boolean {
   for (let i = 1; i < ir.length; i++) {
     if ((ir.op[i] === Op.Store || ir.op[i] === Op.Atomic) && bufferOf(ir.d[i]) < 0) return true;
   }

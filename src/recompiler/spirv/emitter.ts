@@ -10,6 +10,7 @@ import type { Convergence } from "./convergence.ts";
 import type { Facts } from "./facts.ts";
 import { Faults } from "./faults.ts";
 import { Inputs } from "./inputs.ts";
+import { StageInputs } from "./stages/inputs.ts";
 import { Module, T } from "./module.ts";
 import { LaneModeRefusal, type PackShape } from "../passes/pack/shape.ts";
 import type { ResourcePlan } from "../resources/plan.ts";
@@ -49,7 +50,11 @@ export class Emitter {
   /** Loops that a failed load may keep from ending; undefined in programs without loads. */
   loopsOnLoads: Uint8Array | undefined;
   /** What the entry block reads. */
-  readonly inputs = new Inputs(this);
+  readonly inputs: Inputs;
+  /** What a graphics stage does before the entry point returns; undefined in compute programs. */
+  finish: (() => void) | undefined;
+  /** The program discards pixels. */
+  discards = false;
   /** Lane exchange; undefined in laneless modules. */
   exchange: LaneExchange | undefined;
   /** A host subgroup is a guest wave. */
@@ -76,6 +81,7 @@ export class Emitter {
     /** What the lift wants to have from the host. */
     readonly plan?: ResourcePlan,
   ) {
+    this.inputs = request.graphics === undefined ? new Inputs(this) : new StageInputs(this);
     this.functions = new RuntimeFunctions(this.module, request.device);
     this.body = Body.start(this.module, this.module.main, T.Void, [], 0, ir.length * 8 + 256);
     this.ids = new Uint32Array(ir.length);

@@ -26,9 +26,9 @@ export function writePrologue(e: Emitter): void {
 
 /** Ids of inputs that were read already, each read once. */
 export class Inputs {
-  private readonly known = new Map<string, number>();
+  protected readonly known = new Map<string, number>();
 
-  constructor(private readonly e: Emitter) {}
+  constructor(protected readonly e: Emitter) {}
 
   /** Gives every Input operation its id. */
   write(): void {

@@ -1,4 +1,4 @@
-import { Push } from "../abi.ts";
+import { Push, StagePush } from "../abi.ts";
 import { BuiltIn, Capability, Code, Decoration, Mode, Storage } from "./codes.ts";
 import { Words } from "./words.ts";
 
@@ -41,12 +41,15 @@ export const T = {
   Bool2: 17,
   Bool3: 18,
   Bool4: 19,
+  /** Signed, for what the host wants to have signed: outputs. */
+  I32: 20,
+  I32x4: 21,
 } as const;
 /** One of the values of {@linkcode T}; the first nine are those of the IR's `Type`. */
 export type T = typeof T[keyof typeof T];
 
 /** Bits of {@linkcode T} scalar integers and floats; element type and count of vectors. */
-const INTEGER_BITS: readonly (number | undefined)[] = [, , 32, , 64, , , , , 8, 16];
+const INTEGER_BITS: readonly (number | undefined)[] = [, , 32, , 64, , , , , 8, 16, , , , , , , , , , 32];
 const VECTORS: readonly (readonly [T, number] | undefined)[] = [
   ...new Array(6),
   [T.U32, 2],
@@ -63,8 +66,10 @@ const VECTORS: readonly (readonly [T, number] | undefined)[] = [
   [T.Bool, 2],
   [T.Bool, 3],
   [T.Bool, 4],
+  ,
+  [T.I32, 4],
 ];
-const TYPE_COUNT = 20;
+const TYPE_COUNT = 22;
 /** Built-ins that are one number. */
 const NUMBERS: ReadonlySet<number> = new Set([
   BuiltIn.LocalInvocationIndex,
@@ -95,6 +100,10 @@ export class Module {
   private readonly functionTypes = new Map<string, number>();
   private readonly pushMembers: { offset: number; type: T }[] = [];
   private pushVariableId = 0;
+  /** Names of SPIR-V extensions that are needed. */
+  private readonly extensions = new Set<string>();
+  /** Byte offset of this module's part in the push constants: stages of one pipeline have one block each. */
+  pushBase = 0;
   /** Id of the entry point function. */
   readonly main = this.bound++;
 
@@ -106,6 +115,11 @@ export class Module {
   /** Declares a capability. */
   capability(capability: number): void {
     this.capabilities.add(capability);
+  }
+
+  /** Declares a SPIR-V extension. */
+  extension(name: string): void {
+    this.extensions.add(name);
   }
 
   /** Declares an execution mode of the entry point. */
@@ -165,6 +179,19 @@ export class Module {
       id = this.bound++;
       this.globals.put4(Code.TypeArray, id, typeId, length);
       this.decorate(id, Decoration.ArrayStride, stride);
+      this.functionTypes.set(key, id);
+    }
+    return id;
+  }
+
+  /** Id of an array type without a layout. */
+  array(element: T, count: number): number {
+    const key = `plain:${element}:${count}`;
+    let id = this.functionTypes.get(key);
+    if (id === undefined) {
+      const typeId = this.type(element), length = this.u32(count);
+      id = this.bound++;
+      this.globals.put4(Code.TypeArray, id, typeId, length);
       this.functionTypes.set(key, id);
     }
     return id;
@@ -326,13 +353,19 @@ export class Module {
 
   /** Joins all sections into the module's words. `localSize` is the workgroup size. */
   finish(localSize: readonly [number, number, number]): Uint32Array {
-    this.finishPushConstants();
     this.mode(Mode.LocalSize, ...localSize);
+    return this.finishStage(GL_COMPUTE);
+  }
+
+  /** Joins all sections into the words of a module of any execution model. */
+  finishStage(model: number): Uint32Array {
+    this.finishPushConstants();
     const head = new Words(64);
     for (const capability of this.capabilities) head.put2(Code.Capability, capability);
+    for (const name of this.extensions) head.put(Code.Extension, textWords(name));
     if (this.glslImport !== 0) head.put(Code.ExtInstImport, [this.glslImport, ...TEXT_GLSL]);
     head.put3(Code.MemoryModel, PHYSICAL_STORAGE_BUFFER_64, GLSL450);
-    head.put(Code.EntryPoint, [GL_COMPUTE, this.main, ...TEXT_MAIN, ...this.interfaces]);
+    head.put(Code.EntryPoint, [model, this.main, ...TEXT_MAIN, ...this.interfaces]);
     const sections = [head, this.modes, this.decorations, this.globals, ...this.functions];
     const words = new Uint32Array(sections.reduce((sum, section) => sum + section.length, 5));
     words.set([MAGIC, VERSION_1_5, 0, this.bound, 0]);
@@ -352,7 +385,7 @@ export class Module {
     this.globals.put(Code.TypeStruct, [struct, ...members]);
     this.decorate(struct, Decoration.Block);
     this.pushMembers.forEach(({ offset }, index) =>
-      this.decorations.put(Code.MemberDecorate, [struct, index, Decoration.Offset, offset])
+      this.decorations.put(Code.MemberDecorate, [struct, index, Decoration.Offset, this.pushBase + offset])
     );
     const pointer = this.pointerTo(Storage.PushConstant, struct);
     this.globals.put4(Code.Variable, pointer, this.pushVariableId, Storage.PushConstant);
@@ -374,7 +407,7 @@ export class Module {
       return id;
     }
     const id = this.types[type] = this.bound++;
-    if (bits !== undefined) this.globals.put4(Code.TypeInt, id, bits, 0);
+    if (bits !== undefined) this.globals.put4(Code.TypeInt, id, bits, type === T.I32 ? 1 : 0);
     else if (type === T.Void) this.globals.put2(Code.TypeVoid, id);
     else if (type === T.Bool) this.globals.put2(Code.TypeBool, id);
     else this.globals.put3(Code.TypeFloat, id, type === T.F64 ? 64 : type === T.F16 ? 16 : 32);
@@ -382,11 +415,20 @@ export class Module {
   }
 }
 
+/** Words of a text, zero-terminated, little endian. */
+function textWords(text: string): number[] {
+  const bytes = new Uint8Array(Math.floor(text.length / 4 + 1) * 4);
+  bytes.set(new TextEncoder().encode(text));
+  return [...new Uint32Array(bytes.buffer)];
+}
+
 /** Byte offset and type of the push constant members. */
 export const PUSH_MEMBERS = {
   context: { offset: Push.Context, type: T.U64 },
   threadLimit: (axis: number) => ({ offset: Push.ThreadLimit + axis * 4, type: T.U32 }),
   scratchWaveBytes: { offset: Push.ScratchWaveBytes, type: T.U32 },
+  /** Graphics stages: device address of the user data. */
+  userDataAddress: { offset: StagePush.UserData, type: T.U64 },
   /** Four user data registers at a time. */
   userData: (quad: number) => ({ offset: Push.UserData + quad * 16, type: T.V4 }),
 } as const;

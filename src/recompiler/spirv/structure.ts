@@ -266,6 +266,7 @@ function end(e: Emitter, i: number): void {
   if (e.structure.frames.length !== 0) throw broken(e, i, "a construct is still open");
   if (e.structure.unreachable) return seal(e);
   e.faults.report();
+  e.finish?.();
   e.body.return();
 }
 

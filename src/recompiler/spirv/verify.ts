@@ -14,6 +14,7 @@ export function verifyModule(words: Uint32Array): string[] {
 const TERMINATORS: ReadonlySet<number> = new Set([
   Code.Branch,
   Code.BranchConditional,
+  Code.Kill,
   Code.Return,
   Code.ReturnValue,
   Code.Unreachable,

@@ -165,6 +165,7 @@ export function vertexProgram(registers: StageRegisters, stages = registers.cont
   const state: VertexState = {
     stage: "vertex",
     form,
+    passthrough: form === "ngg" && (stages! >>> 25 & 1) === 1,
     vertexVgprs: form === "ngg" ? rsrc2 >>> 16 & 3 : rsrc1 >>> 24 & 3,
     primitiveVgprs: form === "ngg" ? rsrc1 >>> 29 & 3 : 0,
     positions: Math.max(1, [0, 1, 2, 3].filter((i) => (posFormat >>> 4 * i & 15) !== 0).length),

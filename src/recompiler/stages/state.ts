@@ -108,6 +108,8 @@ export type VertexForm = typeof VERTEX_FORMS[number];
 export interface VertexState {
   readonly stage: "vertex";
   readonly form: VertexForm;
+  /** VGT_SHADER_STAGES_EN.PRIMGEN_PASSTHRU_EN: VGPR 0 of a primitive is the word that it is exported with; NGG only. */
+  readonly passthrough: boolean;
   /** How many VGPRs of a vertex are loaded, less one (RSRC2_GS.ES_VGPR_COMP_CNT, or RSRC1_VS.VGPR_COMP_CNT). */
   readonly vertexVgprs: number;
   /** The same of a primitive (RSRC1_GS.GS_VGPR_COMP_CNT); NGG only. */
