@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { HostError } from "../../errors.ts";
 import { GpuDevice, type SharedDevice } from "../../gpu/device.ts";
 import type { PipelineCache } from "../../gpu/pipeline_cache.ts";
 import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines.ts";
@@ -81,6 +82,8 @@ const W = {
   Created: 4,
   Hits: 5,
   CreatedMs: 6,
+  /** Programs and pipelines that were to be made ahead of use, and could not be. */
+  AheadFailed: 7,
   Count: 8,
 } as const;
 
@@ -92,6 +95,8 @@ const ARENA_BYTES = 2 ** 32;
 const GUARD_MS = 250;
 /** How often teardown looks whether the last creation has ended. */
 const TEARDOWN_MS = 5;
+/** How long it waits for those who pin a pipeline. */
+const PATIENCE_MS = 2000;
 
 const MODULES: readonly URL[] = ["preparation", "prebuild", "replay"].map((name) =>
   new URL(`../../workers/${name}.ts`, import.meta.url)
@@ -145,10 +150,23 @@ export class DriverRoom {
     this.#ring();
   }
 
-  /** Pipelines that all isolates created, how many of them the driver had in its cache by its own word, and milliseconds of all. */
-  creations(): { created: number; hits: number; ms: number } {
+  /**
+   * Pipelines that all isolates created, how many of them the driver had in its cache by its own word, and milliseconds of all; and how many
+   * were to be made ahead of use and could not be.
+   */
+  creations(): { created: number; hits: number; ms: number; aheadFailed: number } {
     const words = this.#words;
-    return { created: words[W.Created], hits: words[W.Hits], ms: words[W.CreatedMs] };
+    return {
+      created: words[W.Created],
+      hits: words[W.Hits],
+      ms: words[W.CreatedMs],
+      aheadFailed: words[W.AheadFailed],
+    };
+  }
+
+  /** Something that was to be made ahead of use could not be; whoever needs it says why. */
+  failedAhead(): void {
+    Atomics.add(this.#words, W.AheadFailed, 1);
   }
 
   /** What went wrong with this isolate's journal, for people. */
@@ -233,18 +251,29 @@ export class OwnedDriverRoom extends DriverRoom {
   }
 
   /**
-   * For another device, or before teardown: waits for creations in flight, destroys all pipelines, and allows new ones again with `reopen`.
-   * The device must not be using them.
+   * For another device, or before teardown: no creation begins any more, those in flight end, and all pipelines are destroyed once nobody
+   * pins them. The device must not be using them.
    *
-   * @returns pipelines that are still there because somebody pins them
+   * @param reopen new ones may be created afterwards
+   * @param patienceMs for those who pin
+   * @throws HostError `driver.pipelines-in-use` when some stay pinned
    */
-  async clearPipelines(reopen: boolean): Promise<number> {
+  async clearPipelines(reopen: boolean, patienceMs = PATIENCE_MS): Promise<void> {
     const { pipelines } = this.room;
+    const pause = () => new Promise((resolve) => setTimeout(resolve, TEARDOWN_MS));
     pipelines.close();
-    while (!pipelines.waitForBuilds(0)) await new Promise((resolve) => setTimeout(resolve, TEARDOWN_MS));
-    const rest = pipelines.clear((pipeline) => this.driver.destroy(pipeline));
-    if (reopen) pipelines.reopen();
-    return rest;
+    while (!pipelines.waitForBuilds(0)) await pause();
+    const end = performance.now() + patienceMs;
+    let rest = 0;
+    do {
+      rest = pipelines.clear((pipeline) => this.driver.destroy(pipeline));
+      if (rest === 0) {
+        if (reopen) pipelines.reopen();
+        return;
+      }
+      await pause();
+    } while (performance.now() < end);
+    throw new HostError("driver.pipelines-in-use", `${rest} pipelines are still used: their device cannot be given up`);
   }
 
   /**

@@ -22,8 +22,9 @@ export function servePipelines(): void {
       const job = board.take(start.pool);
       if (job === "stopped") break;
       if (job === "timed-out") continue;
-      if (job.kind === JobKind.Pipeline) runPipelineJob(shared.room, job, shared.driver);
-      else board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} in pool ${start.pool}`));
+      if (job.kind === JobKind.Pipeline) {
+        runPipelineJob(shared.room, job, shared.driver, () => shared.failedAhead());
+      } else board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} in pool ${start.pool}`));
     }
     for (const log of shared.notes) scope.postMessage({ log });
     shared.leave();

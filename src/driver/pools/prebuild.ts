@@ -107,8 +107,15 @@ export function computePipeline<Request>(
 /**
  * A worker's part: does one pipeline job. Its admission to the budget was before its claim, so it checks here, in the table, whether
  * somebody built or is building the pipeline meanwhile.
+ *
+ * @param failed told that the pipeline could not be created
  */
-export function runPipelineJob<Request>(room: Room, job: ClaimedJob, driver: PipelineDriver<Request>): void {
+export function runPipelineJob<Request>(
+  room: Room,
+  job: ClaimedJob,
+  driver: PipelineDriver<Request>,
+  failed: () => void = () => {},
+): void {
   const blob = payloadBlob(job.payload);
   const { request, record } = decodeData(room.arena.read(blob)) as { request: Request; record: Uint8Array | undefined };
   const begun = room.pipelines.begin(pipelineKey(request));
@@ -135,7 +142,7 @@ export function runPipelineJob<Request>(room: Room, job: ClaimedJob, driver: Pip
       }
     }
   } catch {
-    // The error is the entry's: who needs the pipeline tries again, and fails there if it must.
+    failed(); // the error is the entry's: who needs the pipeline tries again, and fails there if it must
   } finally {
     room.pipelines.unpin(pin);
   }

@@ -41,7 +41,7 @@ export function runProgramJob(shared: DriverRoom, job: ClaimedJob): void {
   try {
     prepareProgram(shared, decodeData(room.arena.read(blob)) as RecompileRequest, job.payload[3]);
   } catch {
-    // It is the entry's, and said by who needs the program.
+    shared.failedAhead(); // why is said by who needs the program
   }
   room.arena.retire(blob);
   room.board.finish(job.ticket);

@@ -60,7 +60,7 @@ export class VulkanPipelineDriver implements PipelineDriver<PipelineRequest> {
   }
 
   #create(request: PipelineRequest, onlyCached: boolean, record: Uint8Array | undefined): bigint | undefined {
-    const { spirv, layout, subgroupSize } = request, start = performance.now();
+    const { spirv, layout, subgroupSize, specialization } = request, start = performance.now();
     const make = () =>
       createComputePipeline(this.#device, {
         spirv,

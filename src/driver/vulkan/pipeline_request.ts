@@ -22,6 +22,8 @@ export interface PipelineRequest {
   readonly layout: bigint;
   /** Lanes of a subgroup that are required, all subgroups full; undefined where the device may choose. */
   readonly subgroupSize: number | undefined;
+  /** Values of specialization constants by SpecId. */
+  readonly specialization?: readonly (readonly [id: number, value: number])[];
 }
 
 /** The pipeline of a recompiled program. */

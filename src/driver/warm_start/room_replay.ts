@@ -1,0 +1,56 @@
+/**
+ * The journal's replay in a room: the preparation pool recompiles what earlier runs recorded, the replay pool creates the pipelines. What the
+ * driver has in its caches goes without the compile budget, where it can tell; the rest waits for the budget, and a dispatch that needs a
+ * pipeline sooner takes it over.
+ *
+ * @module
+ */
+import type { OwnedDriverRoom } from "../pools/driver_room.ts";
+import { announceProgram } from "../pools/programs_ahead.ts";
+import { Pool } from "../pools/room.ts";
+import type { ReplayResult } from "./pipeline_store.ts";
+import { decodeRecorded } from "./recorded_pipeline.ts";
+
+/** Options of {@linkcode replayInRoom}. */
+export interface RoomReplayOptions {
+  /** Called now and then; what it throws ends the waiting, and is thrown. The pools go on with what is queued. */
+  progress?(done: number, total: number): void;
+}
+
+/** How often progress is told, in milliseconds. */
+const PROGRESS_MS = 50;
+
+/**
+ * Creates recorded pipelines, and waits until all are done.
+ *
+ * @param records of the journal, as it was opened
+ */
+export async function replayInRoom(
+  shared: OwnedDriverRoom,
+  records: readonly Uint8Array[],
+  { progress }: RoomReplayOptions = {},
+): Promise<ReplayResult> {
+  const start = performance.now(), before = shared.creations(), { board } = shared.room;
+  let unreadable = 0;
+  for (const record of records) {
+    const request = decodeRecorded(record, shared.recompilerDevice);
+    if (request === undefined) unreadable++;
+    else announceProgram(shared, request, Pool.Replay);
+  }
+  const counts = () => {
+    const { created, hits, aheadFailed } = shared.creations();
+    return {
+      created: created - before.created,
+      hits: hits - before.hits,
+      failed: unreadable + aheadFailed - before.aheadFailed,
+    };
+  };
+  for (const pool of [Pool.Preparation, Pool.Replay]) {
+    while (!await board.drainAsync(pool, progress === undefined ? Infinity : PROGRESS_MS)) {
+      const { created, failed } = counts();
+      progress?.(Math.min(records.length, created + failed), records.length);
+    }
+  }
+  progress?.(records.length, records.length);
+  return { recorded: records.length, ...counts(), ms: performance.now() - start };
+}

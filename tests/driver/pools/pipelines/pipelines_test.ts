@@ -1,0 +1,134 @@
+import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
+import { GuestFaultError } from "../../../../src/errors.ts";
+import { computePipeline, destroyPipeline } from "../../../../src/driver/pools/prebuild.ts";
+import { decodeError } from "../../../../src/sync/error_data.ts";
+import { SyncError } from "../../../../src/sync/sync_error.ts";
+import { Random } from "../../../support/random.ts";
+import { deviceTest } from "../../../support/vulkan.ts";
+import { inRoom } from "../../vulkan/shared/run.ts";
+import {
+  countCreations,
+  Flag,
+  flagged,
+  newFlags,
+  originalError,
+  release,
+  startPipelines,
+  trivialRequest,
+} from "./support.ts";
+
+const ISOLATES = 8, KEYS = 1000;
+
+deviceTest(
+  "eight isolates race for a thousand pipelines: the driver is asked once for each",
+  (device) =>
+    inRoom(device, async (room) => {
+      const flags = newFlags(), numbers = Array.from({ length: KEYS }, (_, i) => i);
+      const answers = await Promise.all(Array.from({ length: ISOLATES }, (_, seed) => {
+        // Half of them in the same order, so that they meet; the others all over the place.
+        const random = new Random(seed + 1), order = numbers.slice();
+        if (seed >= ISOLATES / 2) {
+          for (let i = KEYS - 1; i > 0; i--) {
+            const other = random.below(i + 1);
+            [order[i], order[other]] = [order[other], order[i]];
+          }
+        }
+        const task = { flags, action: "race", numbers: order, together: ISOLATES } as const;
+        return startPipelines(room, task).then((answer) => ({ order, answer }));
+      }));
+      const byNumber = new Map<number, bigint>();
+      for (const { order, answer } of answers) {
+        assertEquals([answer.error, answer.pipelines.length], [undefined, KEYS]);
+        order.forEach((number, i) => {
+          const first = byNumber.get(number) ?? answer.pipelines[i];
+          byNumber.set(number, first);
+          assertEquals(answer.pipelines[i], first, "all isolates have the same pipeline");
+        });
+      }
+      const { ready, building, pins, created } = room.room.pipelines.stats();
+      assertEquals([ready, building, pins, created], [KEYS, 0, 0, KEYS]);
+      assertEquals([flags[Flag.Calls], room.creations().created], [KEYS, KEYS]);
+    }),
+  { validation: false },
+);
+
+deviceTest(
+  "a creation that fails gives its error to four waiters, field by field, and the next request tries again",
+  (device) =>
+    inRoom(device, async (room) => {
+      const flags = newFlags(), isolates = 5;
+      const answers = await Promise.all(Array.from({ length: isolates }, () => {
+        return startPipelines(room, { flags, action: "fail", numbers: [7], together: isolates });
+      }));
+      assertEquals(flags[Flag.Calls], 1, "one of them created, four waited");
+      const original = originalError();
+      for (const { error } of answers) {
+        const got = decodeError(error!) as GuestFaultError;
+        assertInstanceOf(got, GuestFaultError);
+        assertEquals(
+          [got.name, got.message, got.code, got.exitCode, got.place],
+          [original.name, original.message, original.code, original.exitCode, original.place],
+        );
+        assertInstanceOf(got.cause, TypeError);
+        assertEquals(got.cause.message, "the cause");
+        assert(got.stack!.includes("originalError"), "where it was thrown");
+      }
+      const { ready, failed } = room.room.pipelines.stats();
+      assertEquals([ready, failed], [0, 1]);
+      countCreations(device, flags);
+      const { pin } = computePipeline(room.room, trivialRequest(room.layout, 7), room.driver);
+      room.room.pipelines.unpin(pin);
+      assertEquals([flags[Flag.Calls], room.room.pipelines.stats().ready], [2, 1]);
+    }),
+);
+
+deviceTest(
+  "clearing the pipelines waits for a creation in flight, and lets new ones begin only then",
+  (device) =>
+    inRoom(device, async (room) => {
+      const flags = newFlags(), request = (number: number) => trivialRequest(room.layout, number);
+      const other = startPipelines(room, { flags, action: "held", numbers: [1], together: 1 });
+      await flagged(flags, Flag.Begun);
+      let cleared = false;
+      const clearing = room.clearPipelines(true).then(() => cleared = true);
+      const error = assertThrows(() => computePipeline(room.room, request(2), room.driver), SyncError);
+      assertEquals(error.code, "sync.table-closed");
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      assertEquals([cleared, room.room.pipelines.stats().building], [false, 1]);
+      release(flags);
+      await Promise.all([clearing, other]);
+      const { ready, building } = room.room.pipelines.stats();
+      assertEquals([ready, building], [0, 0]);
+      room.room.pipelines.unpin(computePipeline(room.room, request(2), room.driver).pin);
+      assertEquals(room.room.pipelines.stats().ready, 1);
+    }),
+);
+
+deviceTest(
+  "what a creation in flight does not delay: a snapshot of the table, other creations, the GPU mutex",
+  (device) =>
+    inRoom(device, async (room) => {
+      const flags = newFlags(), other = startPipelines(room, { flags, action: "held", numbers: [1], together: 1 });
+      await flagged(flags, Flag.Begun);
+      const { pin, pipeline } = computePipeline(room.room, trivialRequest(room.layout, 2), room.driver);
+      room.gpu.lock();
+      room.gpu.unlock();
+      assertEquals(room.room.pipelines.snapshot().map(({ value }) => value), [pipeline]);
+      assertEquals(room.room.pipelines.stats().building, 1, "the other one is still in flight");
+      room.room.pipelines.unpin(pin);
+      release(flags);
+      await other;
+      assertEquals(room.room.pipelines.snapshot().length, 2);
+    }),
+);
+
+deviceTest("what is pinned is not destroyed, and a pipeline in use keeps its device", (device) => {
+  return inRoom(device, async (room) => {
+    const { pin, reference } = computePipeline(room.room, trivialRequest(room.layout, 1), room.driver);
+    assert(!destroyPipeline(room.room, reference, (pipeline) => room.driver.destroy(pipeline)));
+    const error = await assertRejects(() => room.clearPipelines(true, 10), Error, "1 pipelines are still used");
+    assertEquals((error as unknown as { code: string }).code, "driver.pipelines-in-use");
+    room.room.pipelines.unpin(pin);
+    assert(destroyPipeline(room.room, reference, (pipeline) => room.driver.destroy(pipeline)));
+  });
+});
