@@ -79,7 +79,7 @@ function decoded(opcode: Opcode, target: Target): Instruction | undefined {
 }
 
 /** A wave that can only be refused: any use of it is an error of another kind. */
-const NO_WAVE = { group: { code: { entry: 0, words: () => [] } } } as unknown as Wave;
+const NO_WAVE = { stage: {}, group: { code: { entry: 0, words: () => [] } } } as unknown as Wave;
 
 /** Immediate of s_getreg_b32 and s_setreg_b32 that means all of MODE. */
 const MODE_FIELD = 1 | 31 << 11;

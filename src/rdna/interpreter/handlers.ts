@@ -1,15 +1,15 @@
 /** The table of handlers, by op id. What has none is refused by name when it is executed. */
 import { opcodeId, OPCODES } from "../table.ts";
-import { Encoding } from "../instruction.ts";
 import type { Define, Handler } from "./handler.ts";
 import { defineImageAccess } from "./image/access_ops.ts";
 import { defineImageSamples } from "./image/sample_ops.ts";
-import { refuse } from "./machine/refuse.ts";
 import { defineDs } from "./memory/ds.ts";
 import { defineFlat } from "./memory/flat.ts";
 import { defineBuffers } from "./memory/mubuf.ts";
 import { defineControl } from "./scalar/control.ts";
 import { defineScalarMemory } from "./scalar/smem.ts";
+import { defineExports } from "./stage/exports.ts";
+import { defineInterpolation } from "./stage/interpolation.ts";
 import { defineScalar } from "./scalar/sop.ts";
 import { defineCarries } from "./vector/carry_ops.ts";
 import { defineCompares } from "./vector/compare_ops.ts";
@@ -42,12 +42,8 @@ defineFlat(define);
 defineBuffers(define);
 defineImageAccess(define);
 defineImageSamples(define);
-
-for (const opcode of OPCODES) {
-  if (opcode.encoding === Encoding.Exp || opcode.words.has("interp")) {
-    define(opcode.name, (w, i) => refuse(w, i, "belongs to graphics stages; the interpreter runs compute programs"));
-  }
-}
+defineExports(define);
+defineInterpolation(define);
 
 /** Handlers by op id. */
 export const HANDLERS: readonly (Handler | undefined)[] = handlers;

@@ -1,5 +1,6 @@
 import { Operand } from "../../instruction.ts";
 import { FloatMode } from "../float/mode.ts";
+import type { StageWave } from "../stage/run_stage_wave.ts";
 import type { Workgroup } from "./workgroup.ts";
 
 /** Lanes that a row of the vector register file has room for, whatever the wave's size. */
@@ -29,6 +30,8 @@ export class Wave {
   /** Lanes that the current vector instruction works on: EXEC, without the lanes that DPP switches off. Low and high half, int32. */
   activeLo = 0;
   activeHi = 0;
+  /** What a wave of a graphics stage has beside its registers; undefined in compute programs. */
+  stage: StageWave | undefined = undefined;
   /** Instructions executed. */
   executed = 0;
 

@@ -41,8 +41,10 @@ export function defineControl(define: Define): void {
     if (i.imm & 1) refuse(w, i, "halts the wave for a debugger");
   });
   define("s_sendmsg", (w, i) => {
-    // MSG_INTERRUPT is the only message of a compute shader.
-    if ((i.imm & 15) !== 1) refuse(w, i, `message ${i.imm & 15} belongs to another shader stage or to the driver`);
+    // MSG_INTERRUPT is the only message of a compute shader; an NGG wave asks for space with MSG_GS_ALLOC_REQ.
+    if ((i.imm & 15) !== 1 && !(w.stage !== undefined && (i.imm & 15) === 9)) {
+      refuse(w, i, `message ${i.imm & 15} belongs to another shader stage or to the driver`);
+    }
     w.group.context.messages.push({ id: i.imm & 0xffff, m0: w.sgpr[Operand.M0], pc: i.pc });
   });
   defineBranches(define);

@@ -6,7 +6,7 @@ import { VsOut } from "../../stages/state.ts";
 import { BuiltIn, Capability, Code, Glsl, Mode } from "../codes.ts";
 import type { Emitter, HandlerTable } from "../emitter.ts";
 import { T } from "../module.ts";
-import { StageInputs } from "./inputs.ts";
+import type { StageInputs } from "./inputs.ts";
 import { OUTPUT } from "./variables.ts";
 
 function exported(e: Emitter, i: number): void {

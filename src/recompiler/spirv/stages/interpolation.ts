@@ -9,7 +9,7 @@ import { PsInput } from "../../stages/state.ts";
 import { Capability, Code, Decoration, Glsl } from "../codes.ts";
 import type { Emitter, HandlerTable } from "../emitter.ts";
 import { T } from "../module.ts";
-import { StageInputs } from "./inputs.ts";
+import type { StageInputs } from "./inputs.ts";
 import { INPUT } from "./variables.ts";
 
 /** Where in the pixel an attribute is looked at. */

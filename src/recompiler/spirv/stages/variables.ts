@@ -1,5 +1,5 @@
 import { Decoration, Storage } from "../codes.ts";
-import { type Module, T } from "../module.ts";
+import type { Module, T } from "../module.ts";
 
 /** Input and output variables of a graphics stage, each made when it is first asked for. */
 export class StageVariables {
