@@ -7,9 +7,9 @@ Deno.test("processes that write, read and remove in one folder at once never see
     // Room for the larger ones alone: every round something is removed under the other's hands.
     const limit = Math.max(...madeShaders().map(({ artifact }) => artifact.spirv.byteLength)) * 2;
     const fixture = new URL("process_fixture.ts", import.meta.url).pathname;
-    const runs = await Promise.all([0, 1].map(() =>
+    const runs = await Promise.all(["flush", "flush", "writer"].map((how) =>
       new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", "--no-check", fixture, folder, String(limit), String(rounds)],
+        args: ["run", "-A", "--no-check", fixture, folder, String(limit), String(rounds), how],
         stdout: "piped",
         stderr: "piped",
       }).output()
@@ -18,10 +18,11 @@ Deno.test("processes that write, read and remove in one folder at once never see
       assertEquals(code, 0, new TextDecoder().decode(stderr));
       return JSON.parse(new TextDecoder().decode(stdout));
     });
-    for (const { hits, misses, damaged, written, failed, removed } of counts) {
-      assertEquals([damaged, failed, hits + misses], [0, 0, rounds * 4]);
-      assert(written > 0 && removed > 0 && hits > 0, JSON.stringify(counts));
+    for (const { hits, misses, damaged, written, failed } of counts) {
+      assertEquals([damaged, failed], [0, 0]);
+      assert(written >= rounds && hits + misses >= rounds * 4, JSON.stringify(counts));
     }
+    for (const { removed } of counts.slice(0, 2)) assert(removed > 0, JSON.stringify(counts));
     assertEquals([...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".part")), []);
     assert(entries(folder).length > 0);
   }));

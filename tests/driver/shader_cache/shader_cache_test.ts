@@ -85,6 +85,7 @@ Deno.test("every field of a request and of its device is part of the key", () =>
         positions: 1,
         outControl: 0,
         params: 1,
+        passthrough: false,
       },
     };
     for (const [field, value] of Object.entries(other)) {
@@ -149,6 +150,7 @@ Deno.test("1,000 mutated cache files: no crash, no wrong artifact, all of them r
         return found === undefined;
       });
       assertEquals(missing.length, 1, `round ${round}: the mutated one alone is not found`);
+      assertEquals(cache.notes.length, Math.min(1, cache.counts.damaged), `round ${round}: damage is noted`);
       cache.add(missing[0].request, missing[0].artifact);
       cache.flush();
       const now = Deno.readFileSync(`${folder}/${names[at]}`);
