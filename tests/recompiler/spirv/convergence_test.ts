@@ -1,6 +1,6 @@
 /**
- * The check of barriers (src/recompiler/spirv/convergence.ts) is given modules of random programs as they are, which it must take, and with a barrier moved to
- * where not everybody comes by, which it must refuse.
+ * The check of barriers and subgroup operations (src/recompiler/spirv/convergence.ts) is given modules of random programs as they are, which it must take, and
+ * with one of those moved to where not everybody comes by, which it must refuse.
  */
 import { assert, assertEquals } from "@std/assert";
 import { recompileRequest } from "../../../src/driver/compute_dispatch.ts";
@@ -11,6 +11,7 @@ import { ArrayAllocator } from "../../../src/guest/memory/allocator.ts";
 import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
 import { Uniformity } from "../../../src/recompiler/passes/uniformity.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
+import type { Artifact, RecompilerDevice } from "../../../src/recompiler/request.ts";
 import { Code } from "../../../src/recompiler/spirv/codes.ts";
 import { checkConvergence, Convergence } from "../../../src/recompiler/spirv/convergence.ts";
 import { buildProgram } from "../../fuzz/programs/emit.ts";
@@ -20,6 +21,7 @@ import { evaluatedDevice } from "../../support/spirv_eval/executor.ts";
 
 /** A function as instructions, with what is known of its barriers. */
 interface Module {
+  laneMode: Artifact["laneMode"];
   instructions: number[][];
   convergence: Convergence;
 }
@@ -32,15 +34,21 @@ class Recompiling implements ComputeExecutor {
   found: Module | undefined;
   #memory: GuestMemory | undefined;
 
+  constructor(private readonly laneMode: RecompilerDevice["laneMode"], private readonly width: number) {}
+
   attach(memory: GuestMemory): void {
     this.#memory = memory;
   }
 
   dispatch({ program, waveSize, partialThreads }: ComputeDispatch): void {
-    const window = this.#memory!.require(program.address, 4, 0), device = evaluatedDevice(32);
-    recompile(recompileRequest(program, window.words, "gfx1030", waveSize, partialThreads, device), undefined, {
-      observeConvergence: (words, convergence) => this.found = { instructions: split(words), convergence },
+    const window = this.#memory!.require(program.address, 4, 0);
+    const device = { ...evaluatedDevice(this.width), laneMode: this.laneMode };
+    let found: Omit<Module, "laneMode"> | undefined;
+    const request = recompileRequest(program, window.words, "gfx1030", waveSize, partialThreads, device);
+    const { laneMode } = recompile(request, undefined, {
+      observeConvergence: (words, convergence) => found = { instructions: split(words), convergence },
     });
+    if (found !== undefined) this.found = { ...found, laneMode };
   }
 
   drain(): void {}
@@ -51,14 +59,15 @@ class Recompiling implements ComputeExecutor {
   close(): void {}
 }
 
-/** Modules of random programs that have barriers. */
+/** Modules of random programs that have barriers or subgroup operations: each third of them packed, for subgroups of 8, 16 or 32 lanes. */
 function* modules(count: number): Generator<Module> {
   for (let seed = 1; count > 0; seed++) {
-    const tree = randomProgram(new Random(seed)), executor = new Recompiling();
+    const packed = seed % 3 === 0, width = packed ? [8, 16, 32][seed % 9 / 3] : 32;
+    const tree = randomProgram(new Random(seed)), executor = new Recompiling(packed ? "packed" : undefined, width);
     tree.settings.target = "gfx1030";
     const { error } = runProgram(buildProgram(tree).program, executor, new GuestMemory(new ArrayAllocator()));
     if (error !== undefined && !(error instanceof RefusedError)) throw error;
-    if (executor.found === undefined || executor.found.convergence.needs.length === 0) continue;
+    if (executor.found === undefined || places(executor.found, SYNCHRONISING).length === 0) continue;
     count--;
     yield executor.found;
   }
@@ -70,6 +79,19 @@ function split(words: Uint32Array): number[][] {
     list.push(Array.from(words.subarray(at, at + (words[at] >>> 16))));
   }
   return list;
+}
+
+/** Instructions that subgroups or workgroups must come to as a whole. */
+const SYNCHRONISING: readonly number[] = [
+  Code.ControlBarrier,
+  Code.GroupNonUniformBallot,
+  Code.GroupNonUniformBroadcast,
+  Code.GroupNonUniformShuffle,
+];
+
+/** Where instructions of some kinds stand. */
+function places({ instructions }: Pick<Module, "instructions">, codes: readonly number[]): number[] {
+  return instructions.map((each, k) => codes.includes(opcode(each)) ? k : -1).filter((k) => k >= 0);
 }
 
 const opcode = (instruction: readonly number[]) => instruction[0] & 0xffff;
@@ -92,37 +114,49 @@ function divergentPlaces({ instructions, convergence }: Module): number[] {
   return places;
 }
 
-/** The module with its `which`-th barrier moved behind an instruction. */
-function moved({ instructions, convergence }: Module, which: number, place: number): Module {
-  const from =
-    instructions.map((each, k) => opcode(each) === Code.ControlBarrier ? k : -1).filter((k) => k >= 0)[which];
+/** The module with a barrier or subgroup operation moved behind another instruction. */
+function moved({ instructions, convergence, laneMode }: Module, from: number, place: number): Module {
   const list = instructions.filter((_, k) => k !== from);
   const to = place - (from <= place ? 1 : 0);
   list.splice(to + 1, 0, instructions[from]);
-  const needs = convergence.needs.toSpliced(which, 1);
-  const earlier = list.slice(0, to + 1).filter((each) => opcode(each) === Code.ControlBarrier).length;
-  needs.splice(earlier, 0, convergence.needs[which]);
   const copy = new Convergence();
   for (const [id, uniformity] of convergence.conditions) copy.condition(id, uniformity);
-  copy.needs.push(...needs);
-  return { instructions: list, convergence: copy };
+  copy.needs.push(...convergence.needs);
+  if (opcode(instructions[from]) === Code.ControlBarrier) {
+    const barriersBefore = (all: number[][], end: number) =>
+      all.slice(0, end).filter((each) => opcode(each) === Code.ControlBarrier).length;
+    const [need] = copy.needs.splice(barriersBefore(instructions, from), 1);
+    copy.needs.splice(barriersBefore(list, to + 1), 0, need);
+  }
+  return { instructions: list, convergence: copy, laneMode };
 }
 
-Deno.test("500 good modules are taken, and every one of 200 with a barrier moved under a lane's own condition is refused", () => {
-  let good = 0, refused = 0;
-  const taken: number[] = [], random = new Random(4);
-  for (const module of modules(500)) {
-    assertEquals(check(module), [], `module ${good}`);
-    good++;
-    const places = divergentPlaces(module);
-    if (places.length === 0) continue;
-    const mutant = moved(module, random.below(module.convergence.needs.length), random.pick(places));
-    if (check(mutant).some((problem) => problem.includes("a barrier that the whole"))) refused++;
-    else taken.push(good);
+Deno.test("600 good modules are taken, and every one of 200 with a barrier or subgroup operation moved under a lane's own condition is refused", () => {
+  const good = new Map<string, number>(), refused = new Map<string, number>(), taken: string[] = [];
+  const count = (map: Map<string, number>, mode: string) => map.set(mode, (map.get(mode) ?? 0) + 1);
+  const random = new Random(4);
+  for (const module of modules(600)) {
+    assertEquals(check(module), [], `module ${[...good].join()}`);
+    count(good, module.laneMode);
+    const into = divergentPlaces(module);
+    if (into.length === 0) continue;
+    const mutant = moved(module, random.pick(places(module, SYNCHRONISING)), random.pick(into));
+    if (check(mutant).some((problem) => /a (barrier|subgroup operation) that the whole/.test(problem))) {
+      count(refused, module.laneMode);
+    } else taken.push(`${module.laneMode}: ${[...good].join()}`);
   }
-  console.log(`${good} good modules taken; ${refused} of ${refused + taken.length} mutants refused`);
+  const sum = (map: Map<string, number>) => [...map.values()].reduce((all, n) => all + n, 0);
+  console.log(
+    `good modules taken: ${[...good].join("; ")}; mutants refused: ${[...refused].join("; ")}, taken: ${taken.length}`,
+  );
   assertEquals(taken, []);
-  assert(good >= 500 && refused >= 200, `${good} good, ${refused} refused`);
+  assert(sum(good) >= 500 && sum(refused) >= 200, `${sum(good)} good, ${sum(refused)} refused`);
+  for (const mode of ["native", "spanned", "packed"]) {
+    assert(
+      (good.get(mode) ?? 0) >= 50 && (refused.get(mode) ?? 0) >= 20,
+      `${mode}: ${good.get(mode)}, ${refused.get(mode)}`,
+    );
+  }
 });
 
 /** Words of a loop with a barrier, that is left on condition 1. */

@@ -222,45 +222,49 @@ testChecks("Exchanges in control flow of single waves of a workgroup", single);
  * whose subgroups are not the guest's waves, whole subgroups have no active lane at it.
  */
 const slots: Check[] = WAVES.flatMap((waveSize) =>
-  masks(waveSize).slice(0, 4).map((exec): Check => {
-    const { b, exec: execName, vcc, pair } = names(waveSize);
-    return {
-      name: "a bitmask in LDS that a divergent loop fills with ds_or_b64",
-      waveSize,
-      exec,
-      lds: true,
-      groups: 2,
-      laneMode: "laneless",
-      lines: [
-        "v_and_b32_e32 v3, 3, v1",
-        "v_mbcnt_lo_u32_b32 v2, -1, 0",
-        "v_mbcnt_hi_u32_b32 v2, -1, v2",
-        "v_mov_b32_e32 v45, 1",
-        "v_mov_b32_e32 v46, 0",
-        "v_lshlrev_b64 v[45:46], v2, v[45:46]",
-        `s_mov_${b} ${pair(24)}, ${execName}`,
-        "loop:",
-        "v_lshlrev_b32_e32 v47, 4, v3",
-        "ds_or_b64 v47, v[45:46] offset:8",
-        `v_cmp_ne_u32_e32 ${vcc}, 0, v3`,
-        `s_and_${b} ${execName}, ${execName}, ${vcc}`,
-        "v_subrev_nc_u32_e32 v3, 1, v3",
-        "s_cbranch_execnz loop",
-        `s_mov_${b} ${execName}, ${pair(24)}`,
-        "s_cmp_lg_u32 s6, s6",
-      ],
-      model: (w) => {
-        const data = new DataView(w.lds.buffer);
-        w.write(2, (lane) => lane);
-        for (const lane of lanesOf(w, w.exec)) {
-          for (let key = w.v[1][lane] & 3; key >= 0; key--) {
-            const at = key * 16 + 8;
-            data.setBigUint64(at, data.getBigUint64(at, true) | 1n << BigInt(lane), true);
+  masks(waveSize).slice(0, 4).flatMap((exec) =>
+    [false, true].map((counts): Check => {
+      const { b, exec: execName, vcc, pair } = names(waveSize);
+      return {
+        name: `a bitmask in LDS that a divergent loop fills with ds_or_b64${counts ? ", and the mask of keys" : ""}`,
+        waveSize,
+        exec,
+        lds: true,
+        groups: 2,
+        laneMode: counts ? "spanned" : "laneless",
+        lines: [
+          "v_and_b32_e32 v3, 3, v1",
+          ...(counts ? [`v_cmp_ne_u32_e32 ${vcc}, 0, v3`, `s_mov_${b} ${pair(20)}, ${vcc}`] : []),
+          "v_mbcnt_lo_u32_b32 v2, -1, 0",
+          "v_mbcnt_hi_u32_b32 v2, -1, v2",
+          "v_mov_b32_e32 v45, 1",
+          "v_mov_b32_e32 v46, 0",
+          "v_lshlrev_b64 v[45:46], v2, v[45:46]",
+          `s_mov_${b} ${pair(24)}, ${execName}`,
+          "loop:",
+          "v_lshlrev_b32_e32 v47, 4, v3",
+          "ds_or_b64 v47, v[45:46] offset:8",
+          `v_cmp_ne_u32_e32 ${vcc}, 0, v3`,
+          `s_and_${b} ${execName}, ${execName}, ${vcc}`,
+          "v_subrev_nc_u32_e32 v3, 1, v3",
+          "s_cbranch_execnz loop",
+          `s_mov_${b} ${execName}, ${pair(24)}`,
+          "s_cmp_lg_u32 s6, s6",
+        ],
+        model: (w) => {
+          const data = new DataView(w.lds.buffer);
+          if (counts) w.setMask(20, w.ballot((lane) => (w.v[1][lane] & 3) !== 0));
+          w.write(2, (lane) => lane);
+          for (const lane of lanesOf(w, w.exec)) {
+            for (let key = w.v[1][lane] & 3; key >= 0; key--) {
+              const at = key * 16 + 8;
+              data.setBigUint64(at, data.getBigUint64(at, true) | 1n << BigInt(lane), true);
+            }
           }
-        }
-        w.write(3, () => 0);
-      },
-    };
-  })
+          w.write(3, () => 0);
+        },
+      };
+    })
+  )
 );
 testChecks("Masked 64-bit LDS atomics", slots);
