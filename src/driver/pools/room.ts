@@ -102,7 +102,7 @@ export function createRoom(options: RoomOptions): Room {
   const failures = KeyedTable.create(self, arena, { name: "failures" });
   const gpu = new GpuMutex(self);
   const costs = CompileMeter.create(self, options.costs);
-  trace(options.trace, self);
+  traceAs("main", options.trace, self);
   const handle = {
     registry: registry.handle,
     arena: arena.handle,
@@ -122,7 +122,9 @@ export function attachRoom(handle: RoomHandle): Room {
   const registry = IsolateRegistry.attach(handle.registry);
   const self = registry.enter();
   const arena = Arena.attach(self, handle.arena);
-  trace(handle.trace, self);
+  // Workers of a pool have one name.
+  const { name = "" } = globalThis as { name?: string };
+  traceAs(/\d/.test(name) ? name : `${name || "isolate"} ${self.slot}`, handle.trace, self);
   return {
     registry,
     self,
@@ -137,11 +139,9 @@ export function attachRoom(handle: RoomHandle): Room {
   };
 }
 
-/** Has this isolate's structures put down what takes time, under the name that its worker was given. */
-function trace(handle: SharedTraceHandle | undefined, self: Isolate): void {
-  if (handle === undefined) return setTracer(undefined);
-  const name = (globalThis as { name?: string }).name || "main";
-  setTracer(new TraceLane(handle, self, /\d/.test(name) || name === "main" ? name : `${name} ${self.slot}`));
+/** Has this isolate's structures put down what takes time, if somebody asked. */
+function traceAs(name: string, handle: SharedTraceHandle | undefined, self: Isolate): void {
+  setTracer(handle && new TraceLane(handle, self, name));
 }
 
 /** Payload words of a blob's reference: low and high. */
