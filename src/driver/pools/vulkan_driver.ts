@@ -67,6 +67,7 @@ export class VulkanPipelineDriver implements PipelineDriver<PipelineRequest> {
         layout,
         requiredSubgroupSize: subgroupSize,
         fullSubgroups: subgroupSize !== undefined,
+        specialization: specialization && new Map(specialization),
         cache: this.#cache,
         onlyCached,
       });
