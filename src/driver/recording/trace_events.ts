@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { countCreations, type CreationCount } from "./creations.ts";
 import { inWindow, type Span, type TimeWindow } from "./timeline.ts";
 
 /** What a trace holds, in a line. */
@@ -14,6 +15,10 @@ export interface TraceSummary {
   /** From there to the end of the last span. */
   readonly lengthMs: number;
   readonly spans: number;
+  /** What isolates had no room for. */
+  readonly dropped: number;
+  /** Pipelines that were created. */
+  readonly creations: CreationCount;
   /** By track: spans, and the milliseconds in which at least one of them went on. */
   readonly tracks: Readonly<Record<string, { readonly spans: number; readonly busyMs: number }>>;
 }
@@ -61,7 +66,7 @@ export function traceText(spans: readonly Span[], name: string): string {
 }
 
 /** What the spans amount to. */
-export function traceSummary(spans: readonly Span[], { startMs }: TimeWindow): TraceSummary {
+export function traceSummary(spans: readonly Span[], { startMs }: TimeWindow, dropped = 0): TraceSummary {
   const tracks: Record<string, { spans: number; busyMs: number }> = {};
   for (const [track, own] of byTrack(spans)) {
     let busyMs = 0, until = -Infinity;
@@ -77,6 +82,8 @@ export function traceSummary(spans: readonly Span[], { startMs }: TimeWindow): T
     startMs,
     lengthMs: microseconds(end - startMs) / 1000,
     spans: spans.length,
+    dropped,
+    creations: countCreations(spans),
     tracks,
   };
 }

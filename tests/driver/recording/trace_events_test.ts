@@ -92,6 +92,8 @@ Deno.test("the summary counts the time in which a track was busy once, however i
     startMs: 10,
     lengthMs: 20,
     spans: 4,
+    dropped: 0,
+    creations: { count: 0, insideMutex: 0 },
     tracks: { a: { spans: 3, busyMs: 20 }, b: { spans: 1, busyMs: 1 } },
   });
   assertEquals(traceSummary([], WHOLE_RUN).lengthMs, 0);
