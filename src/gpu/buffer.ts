@@ -132,7 +132,7 @@ export class HostBuffer {
       device,
       byteLength,
       vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-      vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
+      device.hostBufferMemory,
     );
     this.handle = this.#bound.handle;
     this.deviceAddress = this.#bound.deviceAddress;

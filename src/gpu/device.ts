@@ -53,6 +53,8 @@ export class GpuDevice {
   readonly capabilities: DeviceCapabilities;
   /** Memory types. */
   readonly memoryTypes: MemoryTypes;
+  /** VkMemoryPropertyFlags that host buffers should have: memory that the host reads fast. Who measures programs asks for the device's own. */
+  hostBufferMemory: number = vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   /** Memory for structs of calls that are not on the hot path; use it within `scratch.scope`. */
   readonly scratch: Arena = new Arena(256 * 1024);
   readonly #owner: Instance | undefined;

@@ -57,10 +57,19 @@ export interface SpirvRequest {
 /** Bytes of every buffer and image (rows without padding) after the run, by key. */
 export type OracleResults = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
-/** Runs the module to its end. */
-export function runSpirv(device: GpuDevice, request: SpirvRequest): OracleResults {
+/** What a run took; filled in by {@linkcode runSpirv}. */
+export interface OracleTimes {
+  /** Dispatches, one after the other. */
+  readonly dispatches: number;
+  /** Milliseconds: creating the pipeline, and all dispatches by the device's clock (0 without one). */
+  createMs: number;
+  deviceMs: number;
+}
+
+/** Runs the module to its end. @param times how often, and where to write how long it took */
+export function runSpirv(device: GpuDevice, request: SpirvRequest, times?: OracleTimes): OracleResults {
   using run = new OracleRun(device, request);
-  return run.execute();
+  return run.execute(times);
 }
 
 /** One run, with everything that must be destroyed behind it. */
@@ -88,7 +97,7 @@ class OracleRun {
     }
   }
 
-  execute(): OracleResults {
+  execute(times: OracleTimes = { dispatches: 1, createMs: 0, deviceMs: 0 }): OracleResults {
     const device = this.#device;
     const { spirv, entryPoint, specialization, groups } = this.#request;
     const bindings = reflectBindings(spirv);
@@ -104,9 +113,11 @@ class OracleRun {
     this.#cleanUp.push(() => sets.destroy());
     const layout = createPipelineLayout(device, layouts.handles);
     this.#cleanUp.push(() => destroyPipelineLayout(device, layout));
+    const start = performance.now();
     const pipeline = createComputePipeline(device, { spirv, entryPoint, layout, specialization });
+    times.createMs = performance.now() - start;
     this.#cleanUp.push(() => destroyPipeline(device, pipeline));
-    const queue = new CommandQueue(device, { buffers: 1 });
+    const queue = new CommandQueue(device, { buffers: 1, timestamps: 2 });
     this.#cleanUp.push(() => queue.destroy());
 
     queue.begin();
@@ -115,10 +126,16 @@ class OracleRun {
     queue.bindPipeline(pipeline.handle);
     sets.bind(queue, layout);
     this.#pushConstants(queue, layout);
-    queue.dispatch(...groups);
-    queue.barrier();
+    queue.timestamp();
+    for (let i = 0; i < times.dispatches; i++) {
+      queue.dispatch(...groups);
+      queue.barrier();
+    }
+    queue.timestamp();
     for (const image of this.#images.values()) image.download(queue);
-    queue.wait(queue.submit());
+    const value = queue.submit();
+    queue.wait(value);
+    times.deviceMs = (queue.timestamps?.read(value)[1] ?? 0) / 1e6;
 
     const results = new Map<string, Uint8Array<ArrayBuffer>>();
     for (const [key, { buffer }] of this.#buffers) results.set(key, new Uint8Array(buffer.slice(0)));
