@@ -7,6 +7,7 @@ import { computeState, descriptor, GuestProgram, words64 } from "../../../suppor
 import { SQUARE, STEP } from "../../../support/machine_code.ts";
 import { dispatchDirect } from "../../../support/packets.ts";
 import { deviceTest } from "../../../support/vulkan.ts";
+import { Flag, newFlags, release } from "../../pools/pipelines/support.ts";
 import { inRoom, runShared } from "./run.ts";
 
 /** How a word becomes after some rounds of STEP with an addend. */
@@ -64,6 +65,34 @@ deviceTest(
         0x7_0000_0000n,
       ]);
       assertEquals(run.words(data)[63], 7);
+    }),
+);
+
+deviceTest(
+  "while one queue creates a pipeline, another records, submits and finishes its dispatches",
+  (device) =>
+    inRoom(device, async (room) => {
+      const flags = newFlags(),
+        guest = new GuestProgram("compile"),
+        step = guest.code(STEP),
+        square = guest.code(SQUARE);
+      const from = guest.buffer(Uint32Array.from({ length: 64 }, (_, i) => i)), to = guest.buffer(new Uint32Array(64));
+      const data = guest.buffer(new Uint32Array(64)), rounds = 200;
+      const userData = [...descriptor(from), ...descriptor(to)];
+      guest.submit(0x20, computeState({ code: square, userData }), dispatchDirect([1, 1, 1]));
+      const state = computeState({ code: step, userData: [...words64(data.address), 5] });
+      for (let i = 0; i < rounds; i++) guest.submit(0x28, state, dispatchDirect([1, 1, 1]));
+      const order: number[] = [];
+      const run = await runShared(room, device, guest.program, {
+        hold: { queue: 0x20, flags },
+        done(queue) {
+          order.push(queue);
+          if (queue === 0x28) release(flags);
+        },
+      });
+      assertEquals([order, run.errors.size, flags[Flag.Calls]], [[0x28, 0x20], 0, 1]);
+      assertEquals(run.words(data), new Uint32Array(64).fill(stepped(rounds, 5)));
+      assertEquals(run.words(to)[9], 90);
     }),
 );
 

@@ -21,8 +21,21 @@ export interface SharedRun {
   words(at: { address: bigint; bytes: number }): Uint32Array<ArrayBuffer>;
 }
 
+/** What happens while a run is under way. */
+export interface SharedRunHooks {
+  /** Flags for the queue whose creations are held up. */
+  readonly hold?: { readonly queue: number; readonly flags: Int32Array<SharedArrayBuffer> };
+  /** A queue is done. */
+  done?(queue: number): void;
+}
+
 /** Runs them in a room; see {@linkcode inRoom}. */
-export async function runShared(room: OwnedDriverRoom, device: GpuDevice, program: Program): Promise<SharedRun> {
+export async function runShared(
+  room: OwnedDriverRoom,
+  device: GpuDevice,
+  program: Program,
+  { hold, done }: SharedRunHooks = {},
+): Promise<SharedRun> {
   const memory = new GuestMemory(new MmapAllocator());
   mapProgram(program, memory);
   const sharing = new GuestSharing(device, memory);
@@ -33,9 +46,13 @@ export async function runShared(room: OwnedDriverRoom, device: GpuDevice, progra
     const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
     const submissions = program.submissions.filter((each) => each.queue === queue).map(({ words }) => words);
     const data = { room: room.handle, guest: sharing.guest, target: program.target, unalignedLoads: false, queue: k };
-    const task: QueueTask = { data, windows: memory.describe(), queue, submissions, gate };
+    const held = hold?.queue === queue ? hold.flags : undefined;
+    const task: QueueTask = { data, windows: memory.describe(), queue, submissions, gate, hold: held };
     return new Promise<QueueAnswer>((resolve, reject) => {
-      worker.onmessage = ({ data }: MessageEvent<QueueAnswer>) => resolve(data);
+      worker.onmessage = ({ data }: MessageEvent<QueueAnswer>) => {
+        done?.(queue);
+        resolve(data);
+      };
       worker.onerror = (event) => {
         event.preventDefault();
         reject(new Error(`queue ${queue}: ${event.message}`));

@@ -6,6 +6,7 @@ import { MmapAllocator } from "../../../../src/guest/memory/mmap_allocator.ts";
 import type { WindowDescription } from "../../../../src/guest/memory/window.ts";
 import { QueueExecutor } from "../../../../src/pm4/execute.ts";
 import { encodeError } from "../../../../src/sync/error_data.ts";
+import { countCreations, holdUp } from "../../pools/pipelines/support.ts";
 
 /** What it gets. */
 export interface QueueTask {
@@ -16,6 +17,8 @@ export interface QueueTask {
   readonly submissions: readonly Uint32Array[];
   /** All queues begin when all have come so far: a count, and how many there are. */
   readonly gate: Int32Array<SharedArrayBuffer>;
+  /** Flags (pools/pipelines/support.ts) of a creation that is held up; all its creations are, where there are any. */
+  readonly hold?: Int32Array<SharedArrayBuffer>;
 }
 
 /** What it answers. */
@@ -28,10 +31,12 @@ export interface QueueAnswer {
 const scope = globalThis as unknown as { postMessage(answer: QueueAnswer): void };
 
 globalThis.addEventListener("message", (event) => {
-  const { data, windows, queue, submissions, gate } = (event as MessageEvent<QueueTask>).data;
+  const { data, windows, queue, submissions, gate, hold } = (event as MessageEvent<QueueTask>).data;
   const memory = new GuestMemory(new MmapAllocator());
   for (const window of windows) memory.attach(window);
-  const { self, executor } = openVulkanQueue(data, memory), sink = new DriverSink(memory, executor);
+  const { self, room, executor } = openVulkanQueue(data, memory);
+  if (hold !== undefined) countCreations(room.device, hold, () => holdUp(hold));
+  const sink = new DriverSink(memory, executor);
   sink.queue = queue;
   const pm4 = new QueueExecutor(queue, sink);
   if (Atomics.add(gate, 0, 1) + 1 === gate[1]) Atomics.notify(gate, 0);
