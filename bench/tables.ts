@@ -8,8 +8,10 @@ import type { BenchTable } from "./table.ts";
 /** Names, and how to load each: what one measures is not loaded for another. */
 export const TABLES: readonly { readonly name: string; load(): Promise<BenchTable> }[] = [
   { name: "cold_start", load: async () => (await import("./cold_start.ts")).TABLE },
+  { name: "dispatch", load: async () => (await import("./dispatch.ts")).TABLE },
   { name: "queue_compile", load: async () => (await import("./queue_compile.ts")).TABLE },
   { name: "creation", load: async () => (await import("./creation.ts")).TABLE },
   { name: "recompile", load: async () => (await import("./recompile.ts")).TABLE },
   { name: "sync", load: async () => (await import("./sync.ts")).TABLE },
+  { name: "wave_modes", load: async () => (await import("./wave_modes.ts")).TABLE },
 ];

@@ -16,6 +16,7 @@ import { QueueExecutor } from "../../../../src/pm4/execute.ts";
 import { validateSubmission } from "../../../../src/pm4/validate.ts";
 import type { ValidatedSubmission } from "../../../../src/pm4/validated.ts";
 import { SyncError } from "../../../../src/sync/sync_error.ts";
+import { waitCounts } from "../../../../src/sync/waits.ts";
 import { computeState, descriptor, GuestProgram, words64 } from "../../../support/guest_program.ts";
 import { SQUARE, STEP } from "../../../support/machine_code.ts";
 import { dispatchDirect } from "../../../support/packets.ts";
@@ -202,5 +203,29 @@ deviceTest(
       // Pinned from preparing to the end of the batch; gone after it, and so made anew for the next dispatch.
       assertEquals(log, [0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
       assertEquals([room.creations().created, pipelines.stats().pins], [4, 0]);
+    }, NO_WORKERS),
+);
+
+deviceTest(
+  "a dispatch of a settled program waits for nothing, and asks neither the board nor a table's lock",
+  (device) =>
+    inRoom(device, (room) => {
+      const { program } = twoPrograms();
+      using machine = new Machine(room, device, program);
+      machine.run();
+      const { board, artifacts, pipelines, arena } = room.room;
+      const counts = () => [
+        waitCounts(),
+        board.stats().submitted,
+        artifacts.lockStats().acquired,
+        pipelines.lockStats().acquired,
+        arena.stats().blobs,
+        room.creations().created,
+      ];
+      const before = counts(), recorded = room.gpu.stats().acquired;
+      for (let i = 0; i < 50; i++) machine.run();
+      assertEquals(counts(), before);
+      // Each of the four dispatches, and each submission, takes the GPU mutex once.
+      assertEquals(room.gpu.stats().acquired - recorded, 50 * 5);
     }, NO_WORKERS),
 );

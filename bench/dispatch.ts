@@ -1,0 +1,128 @@
+/**
+ * What a dispatch of a known program costs the host: from the packet that sets its user data, which are different each time, to the recorded
+ * command. Validation of the stream, submission and the device's work are not in it.
+ *
+ *     deno run -A bench/dispatch.ts [--quick] [--json]
+ */
+import { openDriverRoom } from "../src/driver/pools/driver_room.ts";
+import { GuestSharing } from "../src/driver/vulkan/shared_guest.ts";
+import { VulkanExecutor } from "../src/driver/vulkan/vulkan_executor.ts";
+import { GpuDevice } from "../src/gpu/device.ts";
+import { GuestMemory } from "../src/guest/memory/guest_memory.ts";
+import { MmapAllocator } from "../src/guest/memory/mmap_allocator.ts";
+import { CODE, CODE_BYTES, DATA, DATA_BYTES, type DispatchTask, measure, writeProgram } from "./dispatch_worker.ts";
+import { type BenchContext, type BenchResult, type BenchTable, runAsScript } from "./table.ts";
+
+/** f32 operations of the programs; each dispatch compares the code with what it was recompiled from. */
+const OPERATIONS = [16, 256, 2048];
+const FULL = { operations: OPERATIONS, groups: 200 }, QUICK = { operations: [16], groups: 20 };
+/** Microseconds that the median should stay below. */
+const TARGET = 10;
+
+interface Row {
+  operations: number;
+  queues: number;
+  isolates: "one" | "each its own";
+  /** Microseconds of a dispatch. */
+  medianUs: number;
+  p95Us: number;
+  minUs: number;
+}
+
+/** The table. */
+export const TABLE: BenchTable = {
+  name: "dispatch",
+  summary: "a dispatch of a known program, from its packets to the recorded command, on one queue and on four",
+  run,
+};
+
+async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
+  const { operations, groups } = quick ? QUICK : FULL, rows: Row[] = [];
+  const device = GpuDevice.create({ queues: 4 });
+  try {
+    for (const [index, count] of operations.entries()) {
+      progress(index, operations.length);
+      rows.push(row(count, 1, "one", alone(device, count, groups)));
+      for (const queues of [1, 4]) {
+        rows.push(row(count, queues, "each its own", await together(device, count, queues, groups)));
+      }
+    }
+  } finally {
+    device.destroy();
+  }
+  const { name } = device.capabilities;
+  return {
+    data: {
+      schema: "anyagc.bench.dispatch/1",
+      device: name,
+      queues: device.queues.length,
+      targetUs: TARGET,
+      groups,
+      rows,
+    },
+    lines: [
+      `${name}, ${navigator.hardwareConcurrency} hardware threads; microseconds of a dispatch (target: median at most ${TARGET})`,
+      "",
+      "| f32 operations | queues | isolates | median us | 95 % | least |",
+      "| --- | --- | --- | --- | --- | --- |",
+      ...rows.map((each) =>
+        `| ${each.operations} | ${each.queues} | ${each.isolates} | ${each.medianUs.toFixed(2)} | ${
+          each.p95Us.toFixed(2)
+        } | ${each.minUs.toFixed(2)} |`
+      ),
+    ],
+  };
+}
+
+/** Everything in this isolate. */
+function alone(device: GpuDevice, operations: number, groups: number): number[] {
+  const memory = guestMemory(operations);
+  const executor = new VulkanExecutor(device, { target: "gfx1013" });
+  try {
+    executor.attach(memory);
+    return measure(0x20, 0, executor, memory, groups);
+  } finally {
+    executor.close();
+    memory.clear();
+  }
+}
+
+/** Queues in isolates of their own, at the same time. */
+async function together(device: GpuDevice, operations: number, queues: number, groups: number): Promise<number[]> {
+  const memory = guestMemory(operations), room = openDriverRoom(device, { workers: [1, 1, 1] });
+  const sharing = new GuestSharing(device, memory), { guest } = sharing;
+  const gate = new Int32Array(new SharedArrayBuffer(8));
+  gate[1] = queues;
+  const times = await Promise.all(Array.from({ length: queues }, (_, place) => {
+    const worker = new Worker(new URL("./dispatch_worker.ts", import.meta.url), { type: "module" });
+    const data = { room: room.handle, guest, target: "gfx1013", unalignedLoads: false, queue: place } as const;
+    const task: DispatchTask = { queue: 0x20 + 8 * place, place, data, windows: memory.describe(), gate, groups };
+    return new Promise<number[]>((resolve, reject) => {
+      worker.onmessage = ({ data }: MessageEvent<number[]>) => resolve(data);
+      worker.onerror = (event) => {
+        event.preventDefault();
+        reject(new Error(event.message));
+      };
+      worker.postMessage(task);
+    });
+  }));
+  sharing.close();
+  await room.close();
+  memory.clear();
+  return times.flat();
+}
+
+function guestMemory(operations: number): GuestMemory {
+  const memory = new GuestMemory(new MmapAllocator());
+  memory.map(CODE, CODE_BYTES);
+  memory.map(DATA, DATA_BYTES);
+  writeProgram(memory, operations);
+  return memory;
+}
+
+function row(operations: number, queues: number, isolates: Row["isolates"], times: readonly number[]): Row {
+  const sorted = times.toSorted((a, b) => a - b), at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)];
+  return { operations, queues, isolates, medianUs: at(0.5), p95Us: at(0.95), minUs: sorted[0] };
+}
+
+if (import.meta.main) await runAsScript(TABLE);
