@@ -84,6 +84,12 @@ function flush(value: Value): Value {
 
 const glsl = each((s, i, lane) => {
   const [, number, ...ids] = i.operands;
+  const place = INTERPOLATE[number];
+  if (place !== undefined) {
+    const operand = ids.length > 1 ? s.value(ids[1], lane) : undefined;
+    if (s.group.interpolate === undefined) throw new Error("no inputs to interpolate");
+    return s.group.interpolate(ids[0], s.invocations[lane], place, operand);
+  }
   const width = widthOf(i.type), flushes = width === 32 && i.type.kind !== "int" && glslFlushes(s, number);
   const operands = ids.map((id) => flushes ? flush(s.value(id, lane)) : s.value(id, lane));
   const result = glslResult(s, i, number, ids, operands, width);
@@ -106,11 +112,27 @@ function glslResult(
     const bits = operands[0] as number;
     return [f32Bits(f16Value(bits & 0xffff)), f32Bits(f16Value(bits >>> 16))];
   }
+  if (number === UNPACK_UNORM) {
+    const bits = operands[0] as number;
+    return [f32Bits((bits & 0xffff) / 65535), f32Bits((bits >>> 16) / 65535)];
+  }
+  if (number === UNPACK_SNORM) {
+    const bits = operands[0] as number;
+    return [bits << 16 >> 16, bits >> 16].map((part) => f32Bits(Math.max(part / 32767, -1)));
+  }
   if (number === FMA) return elementwise(i.type, operands, (a: Bits, b: Bits, c: Bits) => fusedBits(a, b, c, width));
   const make = GLSL_OPERATIONS.get(number);
   if (make === undefined) throw new Error(`GLSL.std.450 instruction ${number} cannot be evaluated`);
   return elementwise(i.type, operands, make(width, widthOf(typeOf(s, ids[0]))));
 }
+
+/** Instructions of GLSL.std.450 on inputs of pixels, and those that take 16-bit numbers apart. */
+const INTERPOLATE: Readonly<Record<number, "centroid" | "sample" | "offset">> = {
+  76: "centroid",
+  77: "sample",
+  78: "offset",
+};
+const UNPACK_SNORM = 60, UNPACK_UNORM = 61;
 
 const multiplyExtended = (signed: boolean) =>
   each((s, i, lane) => {
@@ -138,6 +160,11 @@ function bitcast(value: Value, from: SpirvType, to: SpirvType): Value {
 
 const copy = (value: Value): Value => Array.isArray(value) ? value.map(copy) : value;
 
+/** Helper invocations write no memory, and an atomic gives them anything (Vulkan specification, "Helper Invocations"). */
+function isHelper(s: Subgroup, lane: number): boolean {
+  return s.group.isHelper?.(s.invocations[lane]) === true;
+}
+
 function pointee(s: Subgroup, id: number): { physical: boolean; type: SpirvType } {
   const type = typeOf(s, id);
   if (type.kind !== "pointer") throw new Error(`id ${id} is no pointer`);
@@ -164,6 +191,7 @@ const store: Step = (s, i, lanes) => {
   const [pointer, object, ...access] = i.operands, { physical, type } = pointee(s, pointer);
   for (const lane of lanes) {
     const at = s.value(pointer, lane), value = s.value(object, lane);
+    if (physical && isHelper(s, lane)) continue;
     if (physical) s.group.memory.store(at as bigint, type, value, alignment(access, i.word));
     else {
       const { cells, index } = at as Place;
@@ -203,7 +231,8 @@ const atomic = (f: (old: Bits, operands: Bits[], width: number) => Bits): Step =
   const out = s.out(i.result);
   for (const lane of lanes) {
     const at = s.value(pointer, lane), operands = ids.map((id) => s.value(id, lane) as Bits);
-    if (physical) {
+    if (physical && isHelper(s, lane)) out[lane] = poison(width);
+    else if (physical) {
       const old = s.group.memory.load(at as bigint, type, bytes) as Bits;
       s.group.memory.store(at as bigint, type, f(old, operands, width), bytes);
       out[lane] = old;
@@ -249,6 +278,32 @@ export const EXECUTE: ReadonlyMap<string, Step> = new Map<string, Step>([
     "OpCompositeExtract",
     each((s, { operands: [id, ...path] }, lane) => path.reduce((value, n) => (value as Value[])[n], s.value(id, lane))),
   ],
+  [
+    "OpCompositeInsert",
+    each((s, { operands: [object, composite, ...path] }, lane) => {
+      const result = copy(s.value(composite, lane));
+      let inner = result as Value[];
+      for (const n of path.slice(0, -1)) inner = inner[n] as Value[];
+      inner[path[path.length - 1]] = copy(s.value(object, lane));
+      return result;
+    }),
+  ],
+  [
+    "OpVectorShuffle",
+    each((s, { operands: [a, b, ...parts] }, lane) => {
+      const all = [...s.value(a, lane) as Value[], ...s.value(b, lane) as Value[]];
+      return parts.map((n) => all[n]);
+    }),
+  ],
+  ["OpCopyObject", each((s, { operands: [a] }, lane) => s.value(a, lane))],
+  ["OpCopyLogical", each((s, { operands: [a] }, lane) => copy(s.value(a, lane)))],
+  [
+    "OpVectorTimesScalar",
+    each((s, { operands: [a, b] }, lane) => {
+      const by = f32Value(s.value(b, lane) as number);
+      return (s.value(a, lane) as number[]).map((x) => f32Bits(f32Value(x) * by));
+    }),
+  ],
   ["OpLoad", load],
   ["OpStore", store],
   ["OpAccessChain", accessChain],
@@ -285,10 +340,24 @@ export const EXECUTE: ReadonlyMap<string, Step> = new Map<string, Step>([
   ["OpGroupNonUniformBroadcastFirst", together((s, i, lanes) => s.value(i.operands[1], lanes[0]))],
   ["OpGroupNonUniformShuffle", together((s, i, lanes, lane) => fromLane(s, i, lanes, lane))],
   [
+    "OpGroupNonUniformQuadBroadcast",
+    together((s, i, lanes, lane) => fromQuad(s, i, lanes, lane & ~3 | s.value(i.operands[2], lane) as number)),
+  ],
+  [
+    "OpGroupNonUniformQuadSwap",
+    together((s, i, lanes, lane) => fromQuad(s, i, lanes, lane ^ (s.value(i.operands[2], lane) as number) + 1)),
+  ],
+  [
     "OpGroupNonUniformBitwiseOr",
     together((s, i, lanes) => lanes.reduce((bits, l) => (bits | s.value(i.operands[2], l) as number) >>> 0, 0)),
   ],
 ]);
+
+/** The value of another lane of the quad, which must be there. */
+function fromQuad(s: Subgroup, i: SpirvInstruction, lanes: readonly number[], source: number): Value {
+  if (!lanes.includes(source)) throw new Error(`word ${i.word}: a quad operation that not all of a quad come to`);
+  return s.value(i.operands[1], source);
+}
 
 /** The value of another lane; undefined where that lane does not execute the instruction. */
 function fromLane(s: Subgroup, i: SpirvInstruction, lanes: readonly number[], lane: number): Value {

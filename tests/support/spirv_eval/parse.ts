@@ -15,7 +15,7 @@ export type SpirvType =
   | { kind: "float"; bits: number }
   | { kind: "vector"; element: SpirvType; count: number }
   | { kind: "array"; element: SpirvType; count: number; stride: number }
-  | { kind: "struct"; members: SpirvType[]; offsets: number[] }
+  | { kind: "struct"; members: SpirvType[]; offsets: number[]; builtIns?: ReadonlyMap<number, number> }
   | { kind: "pointer"; storage: number; to: SpirvType }
   | { kind: "function"; result: SpirvType };
 
@@ -78,6 +78,10 @@ export interface SpirvVariable {
   /** Id of the constant that it begins with, or 0. */
   initial: number;
   builtIn: number | undefined;
+  /** Of inputs and outputs of graphics stages. */
+  location: number | undefined;
+  /** Decorations without literals: how an input is interpolated. */
+  decorations: ReadonlySet<number>;
 }
 
 /** A module. */
@@ -98,7 +102,9 @@ export interface SpirvModule {
 }
 
 const VOID: SpirvType = { kind: "void" };
-const LOCAL_SIZE = 17, BUILT_IN = 11, ARRAY_STRIDE = 6, OFFSET = 35;
+const LOCAL_SIZE = 17, BUILT_IN = 11, ARRAY_STRIDE = 6, OFFSET = 35, LOCATION = 30;
+/** What says nothing to the evaluator. */
+const IGNORED = ["OpSource", "OpSourceExtension", "OpName", "OpMemberName", "OpExtension"];
 
 /** Parses a module. @throws Error for what it does not know */
 export function parseSpirv(words: Uint32Array): SpirvModule {
@@ -110,6 +116,9 @@ class Parser {
   readonly #types = new Map<number, SpirvType>();
   readonly #builtIns = new Map<number, number>();
   readonly #strides = new Map<number, number>();
+  readonly #locations = new Map<number, number>();
+  readonly #decorations = new Map<number, Set<number>>();
+  readonly #memberBuiltIns = new Map<number, Map<number, number>>();
   readonly #offsets = new Map<number, number[]>();
   readonly #module: SpirvModule;
   #mainId = 0;
@@ -186,9 +195,12 @@ class Parser {
         return void module.modes.set(o[1], o.slice(2));
       case "OpDecorate":
         if (o[1] === BUILT_IN) this.#builtIns.set(o[0], o[2]);
+        if (o[1] === LOCATION) this.#locations.set(o[0], o[2]);
+        if (o.length === 2) this.#decorations.getOrInsertComputed(o[0], () => new Set()).add(o[1]);
         if (o[1] === ARRAY_STRIDE) this.#strides.set(o[0], o[2]);
         return;
       case "OpMemberDecorate":
+        if (o[2] === BUILT_IN) this.#memberBuiltIns.getOrInsertComputed(o[0], () => new Map()).set(o[1], o[3]);
         if (o[2] === OFFSET) this.#offsets.getOrInsertComputed(o[0], () => [])[o[1]] = o[3];
         return;
       case "OpTypeVoid":
@@ -206,11 +218,13 @@ class Parser {
         return void define({ kind: "array", element: this.#type(o[0]), count, stride });
       }
       case "OpTypeStruct":
-        return void define({
+        define({
           kind: "struct",
           members: o.map((id) => this.#type(id)),
           offsets: this.#offsets.get(result) ?? [],
+          builtIns: this.#memberBuiltIns.get(result),
         });
+        return;
       case "OpTypePointer":
         return void define({ kind: "pointer", storage: o[0], to: this.#type(o[1]) });
       case "OpTypeFunction":
@@ -230,7 +244,17 @@ class Parser {
       case "OpVariable": {
         if (type.kind !== "pointer") throw new Error(`variable ${result} has no pointer type`);
         const builtIn = this.#builtIns.get(result);
-        return void module.variables.push({ id: result, storage: o[0], type: type.to, initial: o[1] ?? 0, builtIn });
+        const location = this.#locations.get(result), decorations = this.#decorations.get(result) ?? new Set();
+        const [storage, initial = 0] = o;
+        return void module.variables.push({
+          id: result,
+          storage,
+          type: type.to,
+          initial,
+          builtIn,
+          location,
+          decorations,
+        });
       }
       case "OpFunction":
         this.#function = { id: result, parameters: [], blocks: [], byLabel: new Map() };
@@ -241,6 +265,7 @@ class Parser {
       case "OpGroupDecorate":
         return;
       default:
+        if (IGNORED.includes(i.name)) return;
         throw new Error(`word ${i.word}: ${i.name} outside of a function`);
     }
   }
@@ -268,6 +293,13 @@ class Parser {
     const block = this.#block;
     if (block === undefined) throw new Error(`word ${i.word}: ${i.name} outside of a block`);
     switch (i.name) {
+      case "OpVariable": {
+        if (i.type.kind !== "pointer") throw new Error(`variable ${i.result} has no pointer type`);
+        // Functions of compilers are not called twice, so that a variable of one is one of the invocation.
+        const rest = { builtIn: undefined, location: undefined, decorations: new Set<number>() };
+        const [storage, initial = 0] = i.operands;
+        return void this.#module.variables.push({ id: i.result, storage, type: i.type.to, initial, ...rest });
+      }
       case "OpPhi":
         return void block.phis.push(i);
       case "OpLoopMerge":
@@ -278,6 +310,7 @@ class Parser {
       case "OpBranchConditional":
       case "OpReturn":
       case "OpReturnValue":
+      case "OpKill":
       case "OpUnreachable":
         block.terminator = i;
         return void (this.#block = undefined);

@@ -7,7 +7,8 @@
  */
 import { EXECUTE, type Step } from "./execute.ts";
 import type { SpirvBlock, SpirvFunction, SpirvInstruction, SpirvModule, Value } from "./parse.ts";
-import type { Workgroup } from "./workgroup.ts";
+import type { DeviceMemory } from "./memory.ts";
+import type { Flushing } from "./workgroup.ts";
 
 /** Scope of a barrier that the invocations of one subgroup wait at. */
 const SUBGROUP = 3;
@@ -31,6 +32,23 @@ interface Frame {
 /** Why a subgroup stopped. */
 export type Stop = "budget" | "barrier" | "end";
 
+/** Where a subgroup runs: its workgroup, or the pixels or vertices of a draw. */
+export interface Host {
+  readonly memory: DeviceMemory;
+  /** Which float instructions take f32 denormals for zeros and make zeros of them. */
+  readonly flushes32: Flushing;
+  /** Instructions executed so far. */
+  steps: number;
+  /** Value of an id that no instruction of a function defines. */
+  shared(id: number, invocation: number): Value | undefined;
+  /** An input at another place of the pixel: the variable's id, how, and the operand of an instruction that has one. */
+  interpolate?(variable: number, invocation: number, place: "centroid" | "sample" | "offset", operand?: Value): Value;
+  /** Whether an invocation is there for its quad only. */
+  isHelper?(invocation: number): boolean;
+  /** An invocation ends and leaves nothing. */
+  discard?(invocation: number): void;
+}
+
 /** A subgroup of a workgroup. */
 export class Subgroup {
   /** Values by id, then by lane. */
@@ -41,7 +59,7 @@ export class Subgroup {
   readonly #frames: Frame[] = [];
 
   /** @param invocations local index of each lane's invocation */
-  constructor(readonly module: SpirvModule, readonly group: Workgroup, readonly invocations: readonly number[]) {
+  constructor(readonly module: SpirvModule, readonly group: Host, readonly invocations: readonly number[]) {
     this.values = new Array(module.bound);
     this.#enter(module.main, invocations.map((_, lane) => lane), undefined);
   }
@@ -147,7 +165,11 @@ export class Subgroup {
     for (const lane of frame.group) {
       frame.from[lane] = block.label;
       if (name === "OpReturn") frame.block[lane] = -1;
-      else if (name === "OpReturnValue") {
+      else if (name === "OpKill") {
+        if (this.group.discard === undefined) throw new Error("an invocation discards itself in a compute module");
+        this.group.discard(this.invocations[lane]);
+        for (const each of this.#frames) each.block[lane] = -1;
+      } else if (name === "OpReturnValue") {
         this.out(frame.call!.result)[lane] = this.value(operands[0], lane);
         frame.block[lane] = -1;
       } else {

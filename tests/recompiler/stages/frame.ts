@@ -1,0 +1,536 @@
+/**
+ * Runs programs of graphics stages twice and compares: machine code on the reference interpreter, the recompiled module on the SPIR-V evaluator. What is
+ * in the registers, what an export means and how an attribute is interpolated is said here once more, apart from what the recompiler has of it.
+ */
+import { assertEquals } from "@std/assert";
+import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
+import { Access, type Export, runStageWave, WindowSpace } from "../../../src/rdna/interpreter/mod.ts";
+import { Context, WindowEntry } from "../../../src/recompiler/abi.ts";
+import { NeedsImageDescriptors } from "../../../src/recompiler/lift/image_descriptor.ts";
+import { recompile } from "../../../src/recompiler/recompile.ts";
+import type { Artifact, RecompileRequest } from "../../../src/recompiler/request.ts";
+import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
+import { type StageProgram, stageRequest } from "../../../src/recompiler/stages/registers.ts";
+import type { Interpolant, PixelState, VertexState } from "../../../src/recompiler/stages/state.ts";
+import { ABLE_DEVICE, PLAIN_DEVICE } from "../../support/lift.ts";
+import { Random } from "../../support/random.ts";
+import { f16Value, f32Bits, f32Value, fusedBits } from "../../support/spirv_eval/bits.ts";
+import { DeviceMemory } from "../../support/spirv_eval/memory.ts";
+import { parseSpirv, type SpirvModule, type Value } from "../../support/spirv_eval/parse.ts";
+import { evaluateStage, type Interpolation, type StageOutput } from "../../support/spirv_eval/stage.ts";
+
+/** A device that has all of what graphics stages may want. */
+export const STAGE_DEVICE = {
+  ...PLAIN_DEVICE,
+  graphics: { quads: true, subgroups: true, sampleRate: true, stencilExport: true, layers: true, distances: true },
+};
+
+/** Where the code of every case lies. */
+export const CODE = 0x2_0010_0000n;
+const CONTEXT = 0x10_0000_0000n, USER_DATA = 0x10_0001_0000n, WINDOWS = 0x20_0000_0000n;
+
+/** A program to run. */
+export interface StageCase {
+  readonly name: string;
+  readonly code: Uint32Array;
+  readonly program: StageProgram;
+  readonly target?: RecompileRequest["target"];
+  readonly userData?: readonly number[];
+  /** Guest memory; both runs get copies. */
+  readonly memory?: readonly { readonly address: bigint; readonly bytes: Uint8Array }[];
+  /** A T#, and an S# behind it, for every image instruction. */
+  readonly image?: readonly number[];
+}
+
+/** The request of a case; image instructions have the case's descriptor. */
+export function requestOf(c: StageCase, device = STAGE_DEVICE): RecompileRequest {
+  let request = stageRequest(c.program, c.code, CODE, c.target ?? "gfx1030", device);
+  for (let round = 0; round < 32; round++) {
+    try {
+      recompile(request);
+      return request;
+    } catch (error) {
+      if (!(error instanceof NeedsImageDescriptors) || c.image === undefined) throw error;
+      const images = new Map(request.imageDescriptors ?? []);
+      for (const { pc, words } of error.needs) images.set(pc, Uint32Array.from(c.image.slice(0, words.length)));
+      request = { ...request, imageDescriptors: images };
+    }
+  }
+  throw new Error(`${c.name}: image descriptors without end`);
+}
+
+/** Recompiles a case; the module is checked by the emitter's own verification and by SPIRV-Tools. */
+export function validated(c: StageCase, device = STAGE_DEVICE): Artifact {
+  const artifact = recompile(requestOf(c, device));
+  assertEquals(verifyModule(artifact.spirv), [], c.name);
+  assertEquals(openSpirvTools().validate(artifact.spirv).map(({ message }) => message), [], c.name);
+  return artifact;
+}
+
+// --- pixels ---
+
+/** Barycentrics by kind: perspective and linear, each at the sample, the centre, the centroid. */
+const KINDS = ["persp sample", "persp center", "persp centroid", "linear sample", "linear center", "linear centroid"];
+
+/** One pixel (or helper) with everything that the hardware would tell of it. */
+export interface Pixel {
+  live: boolean;
+  /** Bits of I and J by kind. */
+  barycentrics: readonly (readonly [number, number])[];
+  /** Position: x and y of the centre, z and w as numbers. */
+  x: number;
+  y: number;
+  z: number;
+  w: number;
+  front: boolean;
+  sample: number;
+  layer: number;
+  coverage: number;
+  /** Where the sample is in the pixel. */
+  sampleAt: readonly [number, number];
+}
+
+/** Pixels in quads, and the attributes of each quad's primitive: bits by parameter, component, and P10, P20, P0. */
+export interface Pixels {
+  readonly pixels: readonly Pixel[];
+  readonly parameters: readonly (readonly (readonly (readonly number[])[])[])[];
+}
+
+/** Random pixels; every quad has one that is live. */
+export function randomPixels(count: number, seed: number): Pixels {
+  const random = new Random(seed);
+  const float = () => f32Bits((random.below(2001) - 1000) / (1 << random.below(11)));
+  const unit = () => f32Bits(random.below(4097) / 4096);
+  const pixels: Pixel[] = [];
+  for (let quad = 0; quad < count / 4; quad++) {
+    const [x, y] = [2 * random.below(500), 2 * random.below(500)], kept = random.below(4), front = random.chance(0.5);
+    const layer = random.below(2048);
+    for (let k = 0; k < 4; k++) {
+      pixels.push({
+        live: k === kept || random.chance(0.6),
+        barycentrics: KINDS.map(() => [unit(), unit()] as const),
+        x: x + (k & 1) + 0.5,
+        y: y + (k >> 1) + 0.5,
+        z: random.below(1025) / 1024,
+        w: 2 ** (random.below(9) - 4),
+        front,
+        sample: random.below(4),
+        layer,
+        coverage: 1 + random.below(15),
+        sampleAt: [random.below(16) / 16, random.below(16) / 16],
+      });
+    }
+  }
+  const parameters = Array.from(
+    { length: count / 4 },
+    () => Array.from({ length: 32 }, () => Array.from({ length: 4 }, () => [float(), float(), float()])),
+  );
+  return { pixels, parameters };
+}
+
+const P10 = 0, P20 = 1, P0 = 2;
+const DEFAULTS = [[0, 0, 0, 0], [0, 0, 0, 1], [1, 1, 1, 0], [1, 1, 1, 1]];
+
+/** What is in the LDS of a wave for an attribute. */
+function attributeOf(
+  { source, flat }: Interpolant,
+  of: Pixels["parameters"][number],
+  component: number,
+  which: number,
+) {
+  if ("constant" in source) return which === P0 && DEFAULTS[source.constant][component] === 1 ? f32Bits(1) : 0;
+  return flat && which !== P0 ? 0 : of[source.param][component][which];
+}
+
+/** The primitive mask of every wave here: any number. */
+const PRIMITIVE_MASK = 0x8765_1234;
+
+/** Vector registers of a pixel wave: the order and sizes are those of SPI_PS_INPUT_ADDR's bits (AMD register headers). */
+function pixelRegisters(state: PixelState, { pixels }: Pixels): number[][] {
+  const unknown = (n: number) => pixels.map(() => 0xdead_0000 + n);
+  const place = (p: Pixel, axis: 0 | 1) => {
+    const center = axis === 0 ? p.x : p.y;
+    const at = state.positionLocation === 2 ? Math.floor(center) + p.sampleAt[axis] : center;
+    return f32Bits(state.positionCorner ? Math.floor(at) : at);
+  };
+  const registers: number[][][] = [
+    ...[0, 1, 2].map((k) => [0, 1].map((j) => pixels.map((p) => p.barycentrics[k][j]))),
+    [unknown(1), unknown(2), unknown(3)],
+    ...[3, 4, 5].map((k) => [0, 1].map((j) => pixels.map((p) => p.barycentrics[k][j]))),
+    [unknown(4)],
+    [pixels.map((p) => place(p, 0))],
+    [pixels.map((p) => place(p, 1))],
+    [pixels.map((p) => f32Bits(p.z))],
+    [pixels.map((p) => f32Bits(p.w))],
+    [pixels.map((p) => p.front ? 0xffff_ffff : 0)],
+    [pixels.map((p) => ((state.perSample ? p.sample : 0) << 8 | p.layer << 16) >>> 0)],
+    [pixels.map((p) => p.coverage)],
+    [pixels.map((p) => Math.floor(p.x) | Math.floor(p.y) << 16)],
+  ];
+  return registers.flatMap((group, bit) =>
+    (state.inputAddr >>> bit & 1) === 0
+      ? []
+      : (state.inputEna >>> bit & 1) === 0
+      ? group.map((_, n) => unknown(16 * bit + n))
+      : group
+  );
+}
+
+/** What a pixel leaves: bits of the targets' components, and of depth, stencil and mask. */
+export interface PixelResult {
+  discarded: boolean;
+  colors: Map<number, number[]>;
+  depth?: number;
+  stencil?: number;
+  mask?: number;
+}
+
+/** What the export instructions of a wave mean for one of its lanes (AMD register headers, SPI_SHADER_EX_FORMAT). */
+function pixelResult(
+  exports: readonly Export[],
+  lane: number,
+  { colors, depthFormat, depth }: PixelState,
+): PixelResult {
+  const on = ({ exec }: Export) => (exec >> BigInt(lane) & 1n) === 1n;
+  const last = exports.findLast(({ validMask }) => validMask);
+  const result: PixelResult = { discarded: last === undefined || !on(last), colors: new Map() };
+  const words = (e: Export) =>
+    [0, 1, 2, 3].map((k) =>
+      e.compressed
+        ? (k < 2 && (e.mask >> 2 * k & 3) !== 0 ? e.values[k][lane] >>> 0 : 0)
+        : e.mask >> k & 1
+        ? e.values[k][lane] >>> 0
+        : 0
+    );
+  for (const e of exports) {
+    if (!on(e) || e.target === 9) continue;
+    const w = words(e);
+    if (e.target === 8) {
+      const [z, stencil, mask] = depthFormat === "uint16_abgr" ? [0, w[0] >>> 16, w[1] & 0xffff] : w;
+      if (depth.exportsDepth && depthFormat !== "uint16_abgr") result.depth = z;
+      if (depth.exportsStencil && depthFormat !== "32_r") result.stencil = stencil & 0xff;
+      if (depth.exportsMask && (depthFormat === "32_abgr" || depthFormat === "uint16_abgr")) result.mask = mask;
+      continue;
+    }
+    const halves = [w[0] & 0xffff, w[0] >>> 16, w[1] & 0xffff, w[1] >>> 16], signed = (h: number) => h << 16 >> 16;
+    const components = {
+      "zero": () => undefined,
+      "32_r": () => [w[0], 0, 0, 0],
+      "32_gr": () => [w[0], w[1], 0, 0],
+      "32_ar": () => [w[0], 0, 0, w[1]],
+      "32_abgr": () => w,
+      "fp16_abgr": () => halves.map((h) => f32Bits(f16Value(h))),
+      "unorm16_abgr": () => halves.map((h) => f32Bits(h / 65535)),
+      "snorm16_abgr": () => halves.map((h) => f32Bits(Math.max(signed(h) / 32767, -1))),
+      "uint16_abgr": () => halves,
+      "sint16_abgr": () => halves.map((h) => signed(h) >>> 0),
+    }[colors[e.target].format]();
+    if (components !== undefined) result.colors.set(e.target, components);
+  }
+  return result;
+}
+
+/** Runs a pixel program on the interpreter: one wave, lane n is pixel n. */
+export function interpretedPixels(c: StageCase, pixels: Pixels): { results: PixelResult[]; memory: Uint8Array[] } {
+  const state = c.program.state as PixelState;
+  const scalars = [...userDataOf(c), PRIMITIVE_MASK];
+  const { exports, fault, memory } = runOnInterpreter(c, {
+    exec: pixels.pixels.reduce((mask, { live }, lane) => live ? mask | 1n << BigInt(lane) : mask, 0n),
+    scalars,
+    vectors: pixelRegisters(state, pixels),
+    primitiveMask: PRIMITIVE_MASK,
+    parameter: (lane, attribute, component, which) =>
+      attributeOf(state.interpolants[attribute], pixels.parameters[lane >> 2], component, which),
+  });
+  assertEquals(fault, null, c.name);
+  return { results: pixels.pixels.map((_, lane) => pixelResult(exports, lane, state)), memory };
+}
+
+/** An attribute where the hardware interpolates it: two steps, each rounded once. */
+function interpolated(pixels: Pixels, n: number, location: number, how: Interpolation): number[] {
+  const kind = `${how.linear ? "linear" : "persp"} ${how.place === "offset" ? "center" : how.place}`;
+  const [i, j] = pixels.pixels[n].barycentrics[KINDS.indexOf(kind)];
+  return pixels.parameters[n >> 2][location].map((p) =>
+    how.flat ? p[P0] : Number(fusedBits(p[P20], j, fusedBits(p[P10], i, p[P0], 32), 32))
+  );
+}
+
+const BUILT_IN = { position: 15, front: 17, sampleId: 18, mask: 20, layer: 9, helper: 23, vertex: 42, instance: 43 };
+
+/** Runs a fragment module on the evaluator; lane numbers are the evaluator's. */
+export function evaluatedPixels(
+  c: StageCase,
+  module: SpirvModule,
+  pixels: Pixels,
+  subgroupSize: number,
+  seed: number,
+): { outputs: StageOutput[]; memory: Uint8Array[] } {
+  const state = c.program.state as PixelState;
+  const { memory, push, bytes } = deviceOf(c, "pixel");
+  // A host tells a program of samples the sample's position.
+  const perSample = state.perSample || module.variables.some(({ builtIn }) => builtIn === BUILT_IN.sampleId);
+  const outputs = evaluateStage({
+    module,
+    memory,
+    push,
+    count: pixels.pixels.length,
+    subgroupSize,
+    random: new Random(seed),
+    builtIn: (n, builtIn): Value | undefined => {
+      const p = pixels.pixels[n];
+      switch (builtIn) {
+        case BUILT_IN.position: {
+          const [x, y] = perSample ? [Math.floor(p.x) + p.sampleAt[0], Math.floor(p.y) + p.sampleAt[1]] : [p.x, p.y];
+          return [f32Bits(x), f32Bits(y), f32Bits(p.z), f32Bits(1 / p.w)];
+        }
+        case BUILT_IN.front:
+          return p.front ? 1 : 0;
+        case BUILT_IN.sampleId:
+          return p.sample;
+        case BUILT_IN.mask:
+          return [p.coverage];
+        case BUILT_IN.layer:
+          return p.layer;
+        case BUILT_IN.helper:
+          return p.live ? 0 : 1;
+      }
+    },
+    isHelper: (n) => !pixels.pixels[n].live,
+    attribute: (n, location, how) => interpolated(pixels, n, location, how),
+  });
+  return { outputs, memory: bytes() };
+}
+
+const FRAG_DEPTH = 22, SAMPLE_MASK = 20, STENCIL_REF = 5014;
+
+/** Compares the module of a pixel program with the interpreter, on random pixels. @returns pixels that were compared */
+export function comparePixels(
+  c: StageCase,
+  seeds: readonly number[] = [1, 2, 3],
+  subgroupSizes: readonly number[] = [8, 32],
+): number {
+  const artifact = validated(c), module = parseSpirv(artifact.spirv);
+  const sizes = artifact.laneMode === "subgroup" ? [c.program.waveSize] : subgroupSizes;
+  let compared = 0;
+  for (const seed of seeds) {
+    const pixels = randomPixels(c.program.waveSize, seed);
+    const expected = interpretedPixels(c, pixels);
+    for (const size of sizes) {
+      const actual = evaluatedPixels(c, module, pixels, size, seed);
+      actual.outputs.forEach((output, n) => {
+        if (!pixels.pixels[n].live) return; // a helper leaves nothing
+        compared++;
+        const where = `${c.name}, seed ${seed}, subgroups of ${size}, pixel ${n}`;
+        assertEquals(output.discarded, expected.results[n].discarded, where);
+        if (!output.discarded) assertPixel(output, expected.results[n], where);
+      });
+      assertEquals(actual.memory, expected.memory, `${c.name}, seed ${seed}: memory`);
+    }
+  }
+  return compared;
+}
+
+function assertPixel(output: StageOutput, { colors, depth, stencil, mask }: PixelResult, where: string): void {
+  const bits = (value: unknown) => (value as number[]).map(canonical);
+  for (const [target, components] of colors) {
+    assertEquals(bits(output.locations.get(target)), components.map(canonical), `${where}, target ${target}`);
+  }
+  if (depth !== undefined) assertEquals(output.builtIns.get(FRAG_DEPTH), depth, `${where}, depth`);
+  if (stencil !== undefined) assertEquals(output.builtIns.get(STENCIL_REF), stencil, `${where}, stencil`);
+  if (mask !== undefined) assertEquals((output.builtIns.get(SAMPLE_MASK) as number[])[0], mask, `${where}, mask`);
+}
+
+/** The bits of all NaN are one here: nobody says which NaN it is. */
+function canonical(bits: number): number {
+  return Number.isNaN(f32Value(bits)) ? 0x7fc0_0000 : bits;
+}
+
+// --- vertices ---
+
+/** Runs a vertex program on the interpreter, with some more lanes than vertices, and on the evaluator. @returns vertices that were compared */
+export function compareVertices(c: StageCase, seeds: readonly number[] = [1, 2, 3]): number {
+  const artifact = validated(c), module = parseSpirv(artifact.spirv);
+  const { waveSize } = c.program, state = c.program.state as VertexState;
+  let compared = 0;
+  for (const seed of seeds) {
+    const random = new Random(seed);
+    const vertices = 1 + random.below(waveSize), primitives = random.below(waveSize + 1), wave = random.below(3);
+    const ids = Array.from({ length: waveSize }, () => random.below(64)), instances = ids.map(() => random.below(5));
+    const words = ids.map(() => random.u32());
+    const blank = (n: number) => ids.map((_, lane) => 0xdead_0000 + 256 * n + lane);
+    const ngg = state.form === "ngg";
+    const info = (vertices | primitives << 8 | wave << 24 | 4 << 28) >>> 0;
+    const groupInfo = (vertices << 12 | primitives << 22 | 0x123) >>> 0;
+    const run = runOnInterpreter(c, {
+      exec: (1n << BigInt(ngg ? waveSize : vertices)) - 1n,
+      scalars: ngg
+        ? [
+          0xdead_0001,
+          0xdead_0002,
+          groupInfo,
+          info,
+          0xdead_0003,
+          0xdead_0004,
+          0xdead_0005,
+          0xdead_0006,
+          ...userDataOf(c),
+        ]
+        : userDataOf(c),
+      vectors: ngg
+        ? [words, blank(1), blank(2), blank(3), blank(4), ids, blank(6), blank(7), instances]
+        : [ids, blank(1), blank(2), instances],
+    });
+    assertEquals(run.fault, null, c.name);
+    if (ngg) assertPassedThrough(c, run.exports, run.messages, words, groupInfo, primitives, wave);
+    const { memory, push, bytes } = deviceOf(c, "vertex");
+    const outputs = evaluateStage({
+      module,
+      memory,
+      push,
+      count: vertices,
+      subgroupSize: waveSize,
+      random,
+      builtIn: (n, builtIn) =>
+        builtIn === BUILT_IN.vertex ? ids[n] : builtIn === BUILT_IN.instance ? instances[n] : undefined,
+    });
+    outputs.forEach((output, n) => {
+      compared++;
+      assertVertex(output, run.exports, n, state, `${c.name}, seed ${seed}, vertex ${n} of ${vertices}`);
+    });
+    assertEquals(bytes(), run.memory, `${c.name}, seed ${seed}: memory`);
+  }
+  return compared;
+}
+
+/** The interpreter's own word for it: the program asks for its group's space, and every primitive comes out as it came in. */
+function assertPassedThrough(
+  c: StageCase,
+  exports: readonly Export[],
+  messages: readonly { id: number; m0: number }[],
+  words: readonly number[],
+  groupInfo: number,
+  primitives: number,
+  wave: number,
+): void {
+  const asked = { id: 9, m0: (groupInfo >>> 22 & 0x1ff) << 12 | groupInfo >>> 12 & 0x1ff };
+  assertEquals(messages.map(({ id, m0 }) => ({ id, m0 })), wave === 0 ? [asked] : [], c.name);
+  const [primitive] = exports.filter(({ target }) => target === 20);
+  if (primitives === 0) return;
+  assertEquals(primitive.exec, (1n << BigInt(primitives)) - 1n, c.name);
+  for (let lane = 0; lane < primitives; lane++) assertEquals(primitive.values[0][lane] >>> 0, words[lane], c.name);
+}
+
+const POSITION = 0, POINT_SIZE = 1, CLIP = 3, CULL = 4, LAYER = 9, VIEWPORT = 10;
+
+function assertVertex(
+  output: StageOutput,
+  exports: readonly Export[],
+  lane: number,
+  state: VertexState,
+  where: string,
+): void {
+  const { outControl } = state;
+  const vectors = [["misc", 21], ["distances 0", 22], ["distances 1", 23]] as const;
+  const order = vectors.filter(([, bit]) => (outControl >>> bit & 1) !== 0).map(([name]) => name);
+  const distances: number[] = [];
+  for (const { target, exec, mask, values } of exports) {
+    if ((exec >> BigInt(lane) & 1n) === 0n || target === 20) continue;
+    const words = [0, 1, 2, 3].map((k) => mask >> k & 1 ? values[k][lane] >>> 0 : 0);
+    const actual = (builtIn: number) => output.builtIns.get(builtIn);
+    if (target >= 32) {
+      if (target - 32 < state.params) {
+        assertEquals(output.locations.get(target - 32), words, `${where}, parameter ${target - 32}`);
+      }
+    } else if (target === 12) assertEquals(actual(POSITION), words, `${where}, position`);
+    else if (order[target - 13] === "misc") {
+      if (outControl >>> 16 & 1) assertEquals(actual(POINT_SIZE), words[0], `${where}, point size`);
+      if (outControl >>> 18 & 1) assertEquals(actual(LAYER), words[2] & 0x7ff, `${where}, layer`);
+      if (outControl >>> 19 & 1) assertEquals(actual(VIEWPORT), words[2] >>> 16 & 15, `${where}, viewport`);
+    } else if (order[target - 13] !== undefined) {
+      words.forEach((word, k) => distances[(order[target - 13] === "distances 1" ? 4 : 0) + k] = word);
+    }
+  }
+  for (const [builtIn, shift] of [[CLIP, 0], [CULL, 8]]) {
+    const enabled = distances.filter((_, k) => (outControl >>> shift + k & 1) !== 0);
+    if (enabled.length > 0) assertEquals(output.builtIns.get(builtIn), enabled, `${where}, distances`);
+  }
+}
+
+// --- both ---
+
+function userDataOf({ program, userData = [] }: StageCase): number[] {
+  return Array.from({ length: program.userSgprCount }, (_, k) => (userData[k] ?? 0) >>> 0);
+}
+
+function copiesOf({ memory = [] }: StageCase): Uint8Array<ArrayBuffer>[] {
+  return memory.map(({ bytes }) => new Uint8Array(bytes));
+}
+
+type Launch = Parameters<typeof runStageWave>[0];
+
+function runOnInterpreter(
+  c: StageCase,
+  launch: Pick<Launch, "exec" | "scalars" | "vectors" | "primitiveMask" | "parameter">,
+) {
+  const { floatMode, ieee, dx10Clamp, waveSize } = c.program;
+  const memory = copiesOf(c), space = new WindowSpace();
+  c.memory?.forEach(({ address }, n) => space.add(address, memory[n]));
+  const code = new Uint32Array(c.code);
+  space.add(CODE, new Uint8Array(code.buffer), Access.Read | Access.Execute);
+  const result = runStageWave(
+    { codeAddress: CODE, target: c.target ?? "gfx1030", waveSize, floatMode, ieee, dx10Clamp, ...launch },
+    {
+      space,
+      code: (address) => address >= Number(CODE) ? { base: Number(CODE), words: code } : undefined,
+      instructionLimit: 100_000,
+    },
+  );
+  return { ...result, memory };
+}
+
+/** The device memory of a stage: context block with all windows, user data, the windows themselves. `bytes` checks that nothing failed. */
+function deviceOf(c: StageCase, stage: "pixel" | "vertex") {
+  const memory = new DeviceMemory(), copies = copiesOf(c);
+  const code = new Uint32Array(c.code);
+  const windows = [
+    ...(c.memory ?? []).map(({ address }, n) => ({ address, bytes: copies[n], access: 3 })),
+    { address: CODE, bytes: new Uint8Array(code.buffer), access: 1 | 4 },
+  ].sort((a, b) => a.address < b.address ? -1 : 1);
+  const context = new Uint8Array(Context.Windows + WindowEntry.Bytes * (windows.length + 1)),
+    view = new DataView(context.buffer);
+  view.setUint32(Context.WindowCount, windows.length, true);
+  let device = WINDOWS;
+  windows.forEach(({ address, bytes, access }, n) => {
+    const at = Context.Windows + n * WindowEntry.Bytes;
+    view.setBigUint64(at + WindowEntry.Begin, address, true);
+    view.setBigUint64(at + WindowEntry.End, address + BigInt(bytes.length), true);
+    view.setBigUint64(at + WindowEntry.Delta, BigInt.asUintN(64, device - address), true);
+    view.setUint32(at + WindowEntry.Access, access, true);
+    memory.add({ address: device, bytes });
+    device += 0x1_0000_0000n;
+  });
+  memory.add({ address: CONTEXT, bytes: context });
+  const user = new Uint8Array(128);
+  userDataOf(c).forEach((word, k) => new DataView(user.buffer).setUint32(4 * k, word, true));
+  memory.add({ address: USER_DATA, bytes: user });
+  // Each stage has its own 16 bytes of push constants; the other's are noise.
+  const push = new DataView(new ArrayBuffer(32));
+  for (let at = 0; at < 32; at += 4) push.setUint32(at, 0xfeed_0000 + at, true);
+  push.setBigUint64(stage === "pixel" ? 16 : 0, CONTEXT, true);
+  push.setBigUint64(stage === "pixel" ? 24 : 8, USER_DATA, true);
+  return {
+    memory,
+    push,
+    bytes: () => {
+      assertEquals(
+        [...context.subarray(Context.Fault, Context.Fault + 16)],
+        new Array(16).fill(0),
+        `${c.name}: a fault`,
+      );
+      return copies;
+    },
+  };
+}
+
+/** The plain device is used where nothing of graphics is wanted. */
+export const BARE_DEVICE = { ...ABLE_DEVICE };
