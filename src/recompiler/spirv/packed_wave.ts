@@ -20,6 +20,12 @@ export class PackedExchange extends NativeExchange {
     return body.op3(Code.GroupNonUniformBroadcast, T.U32, module.u32(Scope.Subgroup), value, module.u32(lane));
   }
 
+  override readLane(value: number, lane: number): number {
+    const { body, module } = this.e;
+    module.capability(Capability.GroupNonUniformShuffle);
+    return body.op3(Code.GroupNonUniformShuffle, T.U32, module.u32(Scope.Subgroup), value, lane);
+  }
+
   override voteGroup(): number {
     throw new Error("a vote of the workgroup in a packed module");
   }

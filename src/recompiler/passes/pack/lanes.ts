@@ -5,7 +5,7 @@ import type { PackShape } from "./shape.ts";
 
 /**
  * Exchanges between the lanes of a wave, as operations of the packed program: there `Any`, `BallotLo`, `BallotHi`, `ReadLane` and `Shuffle` mean those of the
- * host subgroup, and every invocation has a value for each of its slots.
+ * host subgroup, lane numbers are below its width, and every invocation has a value for each of its slots.
  */
 export class PackedLanes {
   readonly #bits: LaneBits;
@@ -47,7 +47,7 @@ export class PackedLanes {
     const slots = this.#bits.slots(lane), slot = this.#slotOf(lane);
     let value = values[slots[0]];
     for (const k of slots.slice(1)) value = this.#select(ir.emit(Op.IEq, slot, ir.constU(k)), values[k], value);
-    return ir.emit(Op.ReadLane, value, lane);
+    return ir.emit(Op.ReadLane, value, this.#inSubgroup(lane));
   }
 
   /** The value in the lowest lane that is active, in lane 0 when there is none. */
@@ -78,13 +78,19 @@ export class PackedLanes {
     const { ir } = this;
     return lanes.map((lane) => {
       const slots = this.#bits.slots(lane), slot = slots.length > 1 ? this.#slotOf(lane) : 0;
+      const from = this.#inSubgroup(lane);
       let value = 0;
       for (const k of slots) {
-        const own = ir.emit(Op.Shuffle, values[k], lane);
+        const own = ir.emit(Op.Shuffle, values[k], from);
         value = value === 0 ? own : this.#select(ir.emit(Op.IEq, slot, ir.constU(k)), own, value);
       }
       return value;
     });
+  }
+
+  /** Number of a lane in its subgroup. */
+  #inSubgroup(lane: number): number {
+    return this.ir.emit(Op.And, lane, this.ir.constU(this.shape.width - 1));
   }
 
   #slotOf(lane: number): number {
