@@ -25,32 +25,40 @@ import {
   sameResults,
 } from "./module_runs.ts";
 import { floatPushWords } from "./push_types.ts";
-import { racyWords } from "./races.ts";
-import { largestUlp, wordUlp } from "./ulp.ts";
+import { DeviceFunctions } from "./device_functions.ts";
+import { judge, type Judgement } from "./judge.ts";
 
 /** What came of running a module. */
 export type CompareRow =
   | {
     readonly module: string;
-    readonly outcome: "same";
+    /** `same`: the same bits. `bounded`: the interpreter's bits, and the original's within the bounds of the operations named in `reason`. */
+    readonly outcome: "same" | "bounded";
     /** What the machine code was compared with. */
     readonly oracle: Oracle;
     /** Words that the run changed. */
     readonly wordsWritten: number;
-    /** Largest difference, in units in the last place of f32 or f16; 0: the same bits. */
+    /** Largest difference from the original, in units in the last place of f32 or f16. */
     readonly ulp: number;
     readonly profile: number;
+    readonly reason?: string;
   }
   | {
     readonly module: string;
+    /**
+     * `wrong`: recompiled code and interpreter differ. `unexplained`: they agree, the original differs, and nothing says why. `open`: the words that differ
+     * are nobody's under every profile. The others are no comparisons: `idle`, nothing is written; `out-of-range`, accesses leave the buffers; `loop-limit`,
+     * the device gives up long loops; `refused`; `failed`; `slow`; `no-oracle`, the original cannot be run.
+     */
     readonly outcome:
-      | "differs"
+      | "wrong"
+      | "unexplained"
+      | "open"
       | "refused"
       | "failed"
+      | "slow"
       | "idle"
       | "out-of-range"
-      | "race"
-      | "imprecise"
       | "loop-limit"
       | "no-oracle";
     readonly reason: string;
@@ -63,8 +71,8 @@ export type CompareRow =
 
 type Oracle = "original" | "interpreter";
 
-/** ULP that a module with operations of device-dependent precision (`usageOf`) may differ by. Everything else must be the same to the bit. */
-export const INEXACT_ULP = 64;
+/** Outcomes that say that something must be mended. */
+export const BAD_OUTCOMES: readonly string[] = ["wrong", "unexplained", "failed"];
 
 /** Operations whose precision ends with large arguments. */
 const ANGLES = ["Sin", "Cos"];
@@ -140,53 +148,56 @@ export function compareModule(module: string, options: CompareOptions): CompareR
       const refused = error instanceof AnyAgcError && error.name === "RefusedError";
       return { ...place, outcome: refused ? "refused" : "failed", reason: textOf(error), ...stuckIf(error) };
     }
-    const allowed = oracle === "original" && usage.inexact.length > 0 ? INEXACT_ULP : 0;
-    let ulp = 0, difference: string | undefined;
-    for (const [key, words] of expected) {
-      const worst = largestUlp(words, actual.get(key)!);
-      ulp = Math.max(ulp, worst.difference);
-      if (worst.difference <= allowed) continue;
-      difference ??= `${key}[${worst.at}]: 0x${actual.get(key)![worst.at].toString(16)}, expected 0x${
-        words[worst.at].toString(16)
-      } (${worst.difference} ULP, allowed ${allowed})`;
+    if (sameResults(expected, actual)) return { module, outcome: "same", oracle, wordsWritten, ulp: 0, profile: index };
+    const functions = new DeviceFunctions(device, shader.rsrc1! >>> 12 & 0xff);
+    const takeBack = functions.install();
+    let judgement: Judgement;
+    try {
+      judgement = judge({
+        actual,
+        original: oracle === "original" ? expected : undefined,
+        interpret: () => guestResults(new SoftwareDevice(), request),
+        inexact: usage.inexact,
+        partial: usage.partial,
+      });
+    } catch (error) {
+      return { ...place, outcome: "no-oracle", reason: `interpreter: ${textOf(error)}`, ...stuckIf(error) };
+    } finally {
+      takeBack();
     }
-    if (difference !== undefined && profile.data === "numbers" && ANGLES.some((name) => usage.inexact.includes(name))) {
-      // Vulkan gives sine and cosine a precision from -pi to pi only, and these inputs are large when a module takes them for integers.
-      unfit = { ...place, outcome: "imprecise", reason: `sine or cosine of large arguments: ${difference}` };
-      continue;
-    }
-    if (difference !== undefined) {
-      if (oracle === "original" && !sameResults(expected, originalResults(gpu, spirv.words, reflected, request))) {
-        // It reads what nobody wrote: workgroup memory before its first store, say.
+    switch (judgement.kind) {
+      case "same":
         return {
-          ...place,
-          outcome: "no-oracle",
-          reason: `original: its results change from run to run: ${difference}`,
+          module,
+          outcome: "same",
+          oracle,
+          wordsWritten,
+          ulp: 0,
+          profile: index,
+          reason: `with the device's own functions (${functions.asked} values)`,
         };
+      case "bounded": {
+        const reason = `${judgement.causes.join(", ")}: ${usage.inexact.join(", ")}`;
+        return { module, outcome: "bounded", oracle, wordsWritten, ulp: judgement.ulp, profile: index, reason };
       }
-      if (!differsByRaces(expected, actual, allowed, request)) {
-        return { ...place, outcome: "differs", reason: difference };
-      }
-      unfit = { ...place, outcome: "race", reason: "several lanes store to each word that differs at once" };
+      case "open":
+        unfit = { ...place, outcome: "open", reason: judgement.causes.join(", ") };
+        continue;
+      case "wrong":
+        return { ...place, outcome: "wrong", reason: judgement.where };
+    }
+    if (profile.data === "numbers" && ANGLES.some((name) => usage.inexact.includes(name))) {
+      // Vulkan gives sine and cosine a precision from -pi to pi only, and these inputs are large when a module takes them for integers.
+      unfit = { ...place, outcome: "open", reason: "sine or cosine of large arguments" };
       continue;
     }
-    return { module, outcome: "same", oracle, wordsWritten, ulp, profile: index };
+    if (!sameResults(expected, originalResults(gpu, spirv.words, reflected, request))) {
+      unfit = { ...place, outcome: "open", reason: "the original's results change from run to run" };
+      continue;
+    }
+    return { ...place, outcome: "unexplained", reason: judgement.where };
   }
   return unfit;
-}
-
-/** Whether all words that differ are such that the machine code itself leaves open what they become. */
-function differsByRaces(expected: Results, actual: Results, allowed: number, request: LaunchRequest): boolean {
-  const { program, resources } = launch(request);
-  const racy = racyWords(program);
-  for (const [key, words] of expected) {
-    const base = Number(BigInt.asIntN(64, resources.get(key)!.address));
-    const results = actual.get(key)!;
-    for (let i = 0; i < words.length; i++) {
-      if (wordUlp(words[i], results[i]) > allowed && !racy.has(base + 4 * i)) return false;
-    }
-  }
-  return true;
 }
 
 /** What went wrong first: cleaning up behind a busy device fails as well. */

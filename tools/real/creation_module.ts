@@ -101,7 +101,7 @@ export function measureModule(module: string, wave: WaveSize, options: CreationO
 
 function reasonOf(compared: CompareRow | undefined): string {
   if (compared === undefined) return "no treated machine code";
-  return compared.outcome === "same" ? "" : `${compared.outcome}: ${compared.reason.split("\n")[0]}`;
+  return compared.outcome === "same" ? "" : `${compared.outcome}: ${compared.reason?.split("\n")[0]}`;
 }
 
 /** One run. */

@@ -7,7 +7,7 @@ import { parseArgs } from "@std/cli";
 import { openSpirvTools } from "../../ffi/spirv_tools.ts";
 import { GENERIC_DEVICE } from "../../src/cli/recompile/device.ts";
 import { AnyAgcError, ExitCode, UsageError } from "../../src/errors.ts";
-import type { CompareRow } from "./compare_module.ts";
+import { BAD_OUTCOMES, type CompareRow } from "./compare_module.ts";
 import { defaultFolders, moduleNames } from "./corpus.ts";
 import { compareText, recompileText, wordsText } from "./report.ts";
 import { recompileModule, type RecompileRow } from "./recompile_modules.ts";
@@ -31,7 +31,7 @@ generated inputs, against the modules that they were compiled from (the treated 
   --timeout SECONDS   longest time for one run; 60 when left out
   --json FILE         all rows as JSON
 
-Exit code 1 when the recompiler or a run failed, or memory differs.`;
+Exit code 1 when the recompiler or a run failed, when memory is not what the interpreter makes of the machine code, or when nothing says why the original differs.`;
 
 /** Runs the command; returns the exit code. */
 export async function real(args: readonly string[]): Promise<number> {
@@ -91,7 +91,7 @@ async function run(args: readonly string[]): Promise<number> {
       if (row === undefined) without++;
       else {
         runs.push(row);
-        console.error(`${module}: ${row.outcome}${row.outcome === "same" ? "" : `: ${row.reason}`}`);
+        console.error(`${module}: ${row.outcome}${row.reason === undefined ? "" : `: ${row.reason}`}`);
       }
     }
     console.log(`wave ${wave}, run: ${without} modules without machine code\n\n${compareText(runs)}`);
@@ -100,7 +100,7 @@ async function run(args: readonly string[]): Promise<number> {
     Deno.writeTextFileSync(options.json, JSON.stringify({ wave, recompiled: rows, run: runs }, null, 1) + "\n");
   }
   const bad = rows.some(({ outcome }) => outcome === "error") ||
-    runs.some(({ outcome }) => outcome === "differs" || outcome === "failed");
+    runs.some(({ outcome }) => BAD_OUTCOMES.includes(outcome));
   return bad ? ExitCode.Guest : ExitCode.Done;
 }
 

@@ -133,18 +133,36 @@ function whyLong({ words, originalWords, instructions, causes }: RecompiledRow):
     `${perInstruction.toFixed(1)} words for each${most}`;
 }
 
+/** What the outcomes of runs mean, in the order of the table. Every run has exactly one. */
+export const OUTCOMES: Readonly<Record<CompareRow["outcome"], string>> = {
+  same: "the same bits as the oracle",
+  bounded: "the interpreter's bits; the original's within the bounds of its operations",
+  open: "only words differ that nobody defines, under every choice of inputs",
+  "loop-limit": "the device gives up loops as long as these",
+  slow: "not done in the time that a run has",
+  "out-of-range": "accesses leave the buffers under every choice of inputs",
+  idle: "the oracle writes nothing under any choice of inputs",
+  "no-oracle": "the original or the interpreter cannot run it",
+  refused: "refused by name",
+  failed: "the run failed",
+  wrong: "WRONG: not what the machine code does",
+  unexplained: "UNEXPLAINED: what the machine code does, but not what the original does",
+};
+
 /** What came of running modules. */
 export function compareText(rows: readonly CompareRow[]): string {
-  const outcomes = countReasons(rows.map(({ outcome }) => outcome));
   const reasons = countReasons(
-    rows.flatMap((row) => row.outcome === "same" ? [] : [`${row.outcome}: ${reasonClass(row.reason)}`]),
+    rows.flatMap((row) => row.reason === undefined ? [] : [`${row.outcome}: ${reasonClass(row.reason)}`]),
   );
-  const wrote = rows.filter((row) => row.outcome === "same" && row.wordsWritten > 0).length;
+  const compared = rows.filter(({ outcome }) => ["same", "bounded"].includes(outcome)).length;
+  const all = Object.keys(OUTCOMES) as CompareRow["outcome"][];
   return [
-    `${rows.length} modules run: ${
-      outcomes.map(([outcome, n]) => `${n} ${outcome}`).join(", ")
-    }; ${wrote} of the same ones wrote something`,
-    table(["why not the same", "modules"], reasons),
+    `${rows.length} modules run, ${compared} of them compared and right`,
+    table(
+      ["outcome", "runs", "meaning"],
+      all.map((outcome) => [outcome, rows.filter((row) => row.outcome === outcome).length, OUTCOMES[outcome]]),
+    ),
+    table(["reason", "modules"], reasons),
   ].join("\n\n");
 }
 

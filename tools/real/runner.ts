@@ -37,7 +37,7 @@ export class Runner implements AsyncDisposable {
       const line = await Promise.race([this.#line(), timeout]);
       if (line === "timeout") {
         await this.#stop("SIGKILL");
-        return { module, outcome: "failed", reason: `it took longer than ${this.#options.timeout} ms` };
+        return { module, outcome: "slow", reason: `it took longer than ${this.#options.timeout} ms` };
       }
       if (line !== undefined) {
         const row = (JSON.parse(line) as CompareRow | null) ?? undefined;

@@ -5,22 +5,9 @@
  */
 
 /**
- * The largest difference of two buffers. A word is taken as an f32 or as two f16, whichever is closer: the type of a buffer's elements is nothing that a
- * comparison from outside knows. NaN equals NaN.
- *
- * @returns units in the last place, and the index of the word
+ * Units in the last place between two words. A word is taken as an f32 or as two f16, whichever is closer: the type of a buffer's elements is nothing that
+ * a comparison from outside knows. NaN is one unit from any other NaN.
  */
-export function largestUlp(expected: Uint32Array, actual: Uint32Array): { difference: number; at: number } {
-  let difference = 0, at = -1;
-  for (let i = 0; i < expected.length; i++) {
-    if (expected[i] === actual[i]) continue;
-    const here = wordUlp(expected[i], actual[i]);
-    if (here > difference) [difference, at] = [here, i];
-  }
-  return { difference, at };
-}
-
-/** See {@linkcode largestUlp}. */
 export function wordUlp(a: number, b: number): number {
   const single = floatUlp(a, b, 31, 0x7f80_0000);
   // Halves of f32 infinities and NaN look like f16 NaN: such words count as f32 only, unless both words have the f16 NaN that arithmetic makes there.

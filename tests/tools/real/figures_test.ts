@@ -1,9 +1,17 @@
 /** The figures of tools/real: what they count, and how far two memories are apart. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { CompareRow } from "../../../tools/real/compare_module.ts";
 import { bufferWords, pushWords } from "../../../tools/real/inputs.ts";
 import { reasonClass, type RecompiledRow, type RecompileRow } from "../../../tools/real/recompile_modules.ts";
-import { countReasons, quantile, recompiledShare, recompileText } from "../../../tools/real/report.ts";
-import { largestUlp, wordUlp } from "../../../tools/real/ulp.ts";
+import {
+  compareText,
+  countReasons,
+  OUTCOMES,
+  quantile,
+  recompiledShare,
+  recompileText,
+} from "../../../tools/real/report.ts";
+import { wordUlp } from "../../../tools/real/ulp.ts";
 
 function recompiled(module: string, originalWords: number, words: number): RecompiledRow {
   return {
@@ -32,12 +40,6 @@ Deno.test("words are as far apart as the floats or halves that they may be", () 
   assertEquals(wordUlp(0x7f80_0000, 0x7fc0_0000), Infinity);
 });
 
-Deno.test("the largest difference of two memories comes with its place", () => {
-  const expected = Uint32Array.of(1, 0x4000_0000, 0x4000_0000, 4);
-  assertEquals(largestUlp(expected, Uint32Array.of(1, 0x4000_0001, 0x4000_0005, 4)), { difference: 5, at: 2 });
-  assertEquals(largestUlp(expected, expected.slice()), { difference: 0, at: -1 });
-});
-
 Deno.test("refusals of one kind are one class, whatever their places and registers", () => {
   const at = (pc: string, register: string) => `an exchange of ${register} in 3 loops (guest address ${pc}, pc ${pc})`;
   assertEquals(reasonClass(at("0x38", "v17")), reasonClass(at("0x1320", "v[2:3]")).replace("4", "3"));
@@ -60,6 +62,20 @@ Deno.test("found modules are recompiled, refused, failed, or have no machine cod
   assertStringIncludes(text, "most 7.00");
   assert(text.indexOf("m1") < text.indexOf("m0"), "the worst ratio comes first");
   assertEquals(recompiledShare([]), 0);
+});
+
+Deno.test("each run is in one row of the table, which has a row for each outcome", () => {
+  const outcomes = Object.keys(OUTCOMES) as CompareRow["outcome"][];
+  const rows = outcomes.flatMap((outcome, k) =>
+    Array.from({ length: k + 1 }, () => ({ module: "m", outcome, reason: "why" }) as CompareRow)
+  );
+  const lines = compareText(rows).split("\n");
+  assertStringIncludes(lines[0], `${rows.length} modules run, 3 of them compared and right`);
+  for (const [k, outcome] of outcomes.entries()) {
+    const found = lines.filter((line) => line.startsWith(`${outcome} `) && line.includes(OUTCOMES[outcome]));
+    assertEquals(found.length, 1, outcome);
+    assert(new RegExp(` ${k + 1} `).test(found[0]), found[0]);
+  }
 });
 
 Deno.test("quantiles are values of the list", () => {

@@ -17,6 +17,8 @@ export interface ModuleUsage {
   readonly features: readonly string[];
   /** Operations that are not exact, by name; empty when every result is determined. */
   readonly inexact: readonly string[];
+  /** Operations whose result is undefined for some operands, by name. */
+  readonly partial: readonly string[];
 }
 
 /** What the features are judged by. */
@@ -63,12 +65,28 @@ export const FEATURES: Readonly<Record<string, (facts: Facts) => boolean>> = {
 
 /** Core instructions that are not exact. */
 const INEXACT: Readonly<Record<number, string>> = {
+  // A sum of products in any order, fused or not ("inherited from" it).
+  144: "VectorTimesMatrix",
+  145: "MatrixTimesVector",
+  146: "MatrixTimesMatrix",
+  148: "Dot",
   [Op.FDiv]: "FDiv",
   [Op.FRem]: "FRem",
   [Op.FMod]: "FMod",
   87: "ImageSampleImplicitLod",
   88: "ImageSampleExplicitLod",
   96: "ImageGather",
+};
+
+/** Instructions whose result is undefined for some operands: a number that the integer type cannot hold, a divisor that is zero. */
+const PARTIAL: Readonly<Record<number, string>> = {
+  109: "ConvertFToU",
+  110: "ConvertFToS",
+  134: "UDiv",
+  135: "SDiv",
+  137: "UMod",
+  138: "SRem",
+  139: "SMod",
 };
 
 /** Instructions of GLSL.std.450 that are not exact. Fma counts: it may be rounded once or twice. */
@@ -110,12 +128,13 @@ const INEXACT_GLSL: Readonly<Record<number, string>> = {
 
 /** Reads what a module uses. */
 export function usageOf(module: SpirvModule): ModuleUsage {
-  const opcodes = new Set<number>(), inexact = new Set<string>();
+  const opcodes = new Set<number>(), inexact = new Set<string>(), partial = new Set<string>();
   let glsl = -1;
   for (const at of module.instructions()) {
     const opcode = module.opcode(at);
     opcodes.add(opcode);
     if (INEXACT[opcode] !== undefined) inexact.add(INEXACT[opcode]);
+    if (PARTIAL[opcode] !== undefined) partial.add(PARTIAL[opcode]);
     if (opcode === Op.ExtInstImport && module.text(at, 2).text === "GLSL.std.450") glsl = module.operand(at, 1);
     if (opcode === Op.ExtInst && module.operand(at, 3) === glsl) {
       const name = INEXACT_GLSL[module.operand(at, 4)];
@@ -135,5 +154,6 @@ export function usageOf(module: SpirvModule): ModuleUsage {
     capabilities,
     features: Object.entries(FEATURES).filter(([, holds]) => holds(facts)).map(([name]) => name),
     inexact: [...inexact].sort(),
+    partial: [...partial].sort(),
   };
 }

@@ -3,11 +3,12 @@ import { usageOf } from "../../../../tools/corpus/spirv/usage.ts";
 import { assemble, emptyModule, scaleModule } from "../support.ts";
 
 Deno.test("features and inexact operations of a module are named", () => {
-  assertEquals(usageOf(assemble(emptyModule)), { capabilities: [1], features: [], inexact: [] });
+  assertEquals(usageOf(assemble(emptyModule)), { capabilities: [1], features: [], inexact: [], partial: [] });
   assertEquals(usageOf(assemble(scaleModule)), {
     capabilities: [1],
     features: ["uniform buffers", "specialization constants"],
     inexact: [],
+    partial: ["UMod"],
   });
   const busy = emptyModule.replace(
     "OpMemoryModel",
@@ -33,6 +34,7 @@ Deno.test("features and inexact operations of a module are named", () => {
   ).replace(
     "OpReturn",
     `%any = OpGroupNonUniformAny %bool %subgroup %true
+     %rest = OpUMod %u32 %subgroup %workgroup
      %quotient = OpFDiv %f32 %one %one
      %root = OpExtInst %f32 %glsl Sqrt %one
      %floor = OpExtInst %f32 %glsl Floor %one
@@ -44,5 +46,6 @@ Deno.test("features and inexact operations of a module are named", () => {
     capabilities: [1, 9, 39, 61, 62],
     features: ["int8", "float16", "shared memory", "barrier", "atomics", "subgroup operations"],
     inexact: ["FDiv", "Sqrt"],
+    partial: ["UMod"],
   });
 });
