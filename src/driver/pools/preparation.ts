@@ -74,8 +74,8 @@ export function announceArtifact(
   let ticket: number;
   try {
     ticket = shader === undefined
-      ? submit(room, JobKind.Recompile, bytes, priority, false)
-      : submit(room, JobKind.Variant, encodeData({ request, shader }), priority, false);
+      ? submit(room, JobKind.Recompile, priority, bytes)
+      : submit(room, JobKind.Variant, priority, bytes, new TextEncoder().encode(shader));
   } catch (error) {
     withdraw(room, key);
     throw error;
@@ -126,7 +126,7 @@ export function artifact(
 export async function artifactAsync(room: Room, request: RecompileRequest): Promise<PreparedArtifact> {
   const { bytes } = keyOfRequest(request);
   for (;;) {
-    const ticket = submit(room, JobKind.Recompile, bytes, NEEDED, true);
+    const ticket = submit(room, JobKind.Recompile, NEEDED, bytes, undefined, true);
     const outcome = await room.board.waitAsync(ticket);
     room.board.release(ticket);
     if (outcome.state === "failed") throw outcome.error;
@@ -184,22 +184,21 @@ export function finishArtifact(room: Room, key: Uint32Array, services: Preparati
 
 /** A worker's part: does one job of the preparation pool. What the recompiler throws is the error of the entry and of the job. */
 export function runRecompileJob(room: Room, job: ClaimedJob, services: PreparationServices = {}): void {
-  const blob = payloadBlob(job.payload);
-  const data = decodeData(room.arena.read(blob));
-  const { request, shader } = job.kind === JobKind.Variant
-    ? data as { request: RecompileRequest; shader: string }
-    : { request: data as RecompileRequest, shader: undefined };
-  const { key } = keyOfRequest(request);
+  const bytes = room.arena.read(payloadBlob(job.payload));
+  const request = decodeData(bytes) as RecompileRequest, key = keyOfBytes(bytes);
+  const shader = job.kind === JobKind.Variant
+    ? new TextDecoder().decode(room.arena.read(shaderBlob(job.payload)))
+    : undefined;
   const failing = shader === undefined
     ? undefined
     : (error: unknown) => noteFailure(room, key, shader, error, services);
   try {
-    const wanted = job.payload[2] !== 0;
+    const wanted = shader === undefined && job.payload[2] !== 0;
     room.board.finish(job.ticket, BigInt(recompileOnce(room, request, key, wanted, { ...services, failing })));
   } catch (error) {
     room.board.fail(job.ticket, error);
   }
-  room.arena.retire(blob);
+  retireBlobs(room, job);
 }
 
 /** Marks what failed ahead of use, and logs it unless it was marked before. */
@@ -260,7 +259,7 @@ function createHere(
   } finally {
     if (queued !== undefined) {
       room.board.finish(queued.ticket);
-      room.arena.retire(payloadBlob(queued.payload));
+      retireBlobs(room, queued);
     }
   }
 }
@@ -310,18 +309,36 @@ function withdraw(room: Room, key: Uint32Array): void {
   room.artifacts.unpin(begun.pin);
 }
 
-function submit(room: Room, kind: number, data: Uint8Array, priority: number, wanted: boolean): number {
-  const blob = room.arena.append(data);
-  const payload = [...blobPayload(blob), wanted ? 1 : 0];
+/** @param shader of a variant: what it is called @param wanted the outcome is asked for */
+function submit(
+  room: Room,
+  kind: number,
+  priority: number,
+  request: Uint8Array,
+  shader?: Uint8Array,
+  wanted = false,
+): number {
+  const blobs = [request, ...shader === undefined ? [] : [shader]].map((bytes) => room.arena.append(bytes));
+  const payload = [...blobPayload(blobs[0]), ...blobs.length === 1 ? [wanted ? 1 : 0] : blobPayload(blobs[1])];
   let ticket: number;
   try {
     ticket = room.board.submit({ pool: Pool.Preparation, kind, priority, payload, keep: wanted });
   } catch (error) {
-    room.arena.retire(blob);
+    for (const blob of blobs) room.arena.retire(blob);
     throw error;
   }
-  room.arena.share(blob);
+  for (const blob of blobs) room.arena.share(blob);
   return ticket;
+}
+
+/** The blob with the name of a variant's shader. */
+function shaderBlob(payload: readonly number[]): number {
+  return payloadBlob(payload.slice(2));
+}
+
+function retireBlobs(room: Room, { kind, payload }: ClaimedJob): void {
+  room.arena.retire(payloadBlob(payload));
+  if (kind === JobKind.Variant) room.arena.retire(shaderBlob(payload));
 }
 
 function prepared(room: Room, value: bigint, { reference, pin }: { reference: number; pin: number }): PreparedArtifact {

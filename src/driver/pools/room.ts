@@ -33,7 +33,7 @@ export const JobKind = {
   Recompile: 1,
   /** Create the pipeline whose request is in the blob whose reference is payload 0 (low) and 1 (high); payload 2: SPIR-V bytes. */
   Pipeline: 2,
-  /** Recompile ahead of use, for a shader of the guest's: the request, with what the shader is called, is in the blob (payload 0 and 1). */
+  /** Recompile ahead of use, for a shader of the guest: the request is in the blob payload 0 and 1, what the shader is called in payload 2 and 3. */
   Variant: 3,
   /** Write an entry of the shader cache, which is in the blob (payload 0 and 1). */
   Entry: 4,

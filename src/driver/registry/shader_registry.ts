@@ -111,8 +111,9 @@ export class ShaderRegistry {
 
   /** A new registry; to be made by the isolate that made the room. */
   static create(room: Room, options: RegistryOptions): ShaderRegistry {
-    const log = RegistryLog.create(options.capacity ?? 65536);
-    const codes = KeyedTable.create(room.self, room.arena, { name: "shader code" });
+    const { capacity = CAPACITY } = options;
+    const log = RegistryLog.create(capacity);
+    const codes = KeyedTable.create(room.self, room.arena, { name: "shader code", capacity });
     return new ShaderRegistry(room, options, log, new SharedMutex(room.self, LOCK), codes);
   }
 
@@ -381,6 +382,7 @@ export class ShaderRegistry {
   }
 }
 
+const CAPACITY = 65536;
 /** No wait and no compile with it held; it comes before all others. */
 const LOCK = { bit: LockBit.Preparation, name: "shader registry" };
 

@@ -20,7 +20,7 @@ class CountingCache extends ShaderCache {
   override find(_: RecompileRequest): undefined {}
 }
 
-const SHADERS = 6, SEEDS = 300;
+const SHADERS = 6, SEEDS = 120;
 
 Deno.test(`in ${SEEDS} drawn orders of registering, resolving, using, finishing and working, each variant is recompiled once`, () =>
   inFolder((folder) => {

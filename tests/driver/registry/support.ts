@@ -23,11 +23,11 @@ export function literalProgram(literal: number): number[] {
   return [0x7e00_02ff, literal >>> 0, S_ENDPGM];
 }
 
-/** A chain of `count` additions and multiplications of v0 behind a literal, its end exported or dropped. */
+/** A chain of `count` additions and multiplications of v5 behind a literal, whose end nobody uses. */
 export function chainProgram(literal: number, count: number): number[] {
-  const code = [0x7e00_02ff, literal >>> 0]; // v_mov_b32 v0, literal
-  // v_add_f32 v0, v0, v0 (VOP2 3); v_mul_f32 v0, v0, v0 (VOP2 8): VOP2 is opcode 30:25, vdst 24:17, vsrc1 16:9, src0 8:0.
-  for (let i = 0; i < count; i++) code.push((i % 2 === 0 ? 3 : 8) << 25 | 0x100);
+  const code = [0x7e0a_02ff, literal >>> 0]; // v_mov_b32 v5, literal
+  // v_add_f32 v5, v5, v5 (VOP2 3); v_mul_f32 v5, v5, v5 (VOP2 8): opcode 30:25, vdst 24:17, vsrc1 16:9, src0 8:0.
+  for (let i = 0; i < count; i++) code.push((i % 2 === 0 ? 3 : 8) << 25 | 5 << 17 | 5 << 9 | 0x105);
   return [...code, S_ENDPGM];
 }
 
@@ -36,6 +36,7 @@ export const EXPORT_END = [0xf800_180f, 0x0000_0000, S_ENDPGM];
 
 /** Interpolates the first attribute's x with v0, v1 and exports it. VINTRP: 31:26 = 50, vdst 25:18, op 17:16, attribute 15:10, channel 9:8, vsrc 7:0. */
 export const INTERPOLATE: number[] = [
+  0xbefc_0302, // s_mov_b32 m0, s2: the primitive mask, behind two user SGPRs
   0xc808_0000, // v_interp_p1_f32 v2, v0, attr0.x
   0xc809_0001, // v_interp_p2_f32 v2, v1, attr0.x
   0xf800_180f, // exp mrt0 v2, v2, v2, v2 done vm
@@ -88,8 +89,8 @@ export class ShaderGuest {
       code,
       inputs,
       sh: [[0x008, low], [0x009, high], [0x00a, 0xc0 << 12], [0x00b, 4]],
-      // SPI_PS_INPUT_ENA and _ADDR: perspective centre; one target of four f16 numbers.
-      cx: [[0x1b3, 2], [0x1b4, 2], [0x1b6, 0x8000 | inputs.length], [0x1c5, 4], [0x08f, 0xf], [0x203, 0x10]],
+      // SPI_PS_INPUT_ENA and _ADDR: perspective centre; one target of four f32 numbers.
+      cx: [[0x1b3, 2], [0x1b4, 2], [0x1b6, 0x8000 | inputs.length], [0x1c5, 9], [0x08f, 0xf], [0x203, 0x10]],
     }), at);
   }
 
