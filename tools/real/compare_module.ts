@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { launch, type LaunchRequest } from "../../src/guest/harness.ts";
+import type { LaunchRequest } from "../../src/guest/harness.ts";
 import { SoftwareDevice } from "../../src/driver/software/software_device.ts";
 import { VulkanDevice } from "../../src/driver/vulkan/vulkan_device.ts";
 import { AnyAgcError } from "../../src/errors.ts";
