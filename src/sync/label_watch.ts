@@ -56,7 +56,7 @@ const H_MAGIC = 0, H_QUEUES = 1, H_EPOCH = 2, H_STOP = 3, H_ORDER = 4, H_SEALED 
 /** Words of the header, and of a queue's record: a cache line each. */
 const H_WORDS = 16, R_WORDS = 16;
 const R_TOKEN = 0, R_STATE = 1, R_EPOCH = 2, R_HANDED = 3, R_FINISHED = 4;
-const State = { Running: 0, Waiting: 1, Dead: 2 } as const;
+const State = { Running: 0, Waiting: 1, Dead: 2, Left: 3 } as const;
 
 /** See the module. */
 export class LabelWatch implements Recoverable {
@@ -125,7 +125,9 @@ export class LabelWatch implements Recoverable {
 
   /** The calling isolate has given its results over; its end is no death any more. */
   leave(queue: number): void {
-    Atomics.compareExchange(this.#words, record(queue) + R_TOKEN, this.#self.token, 0);
+    const at = record(queue);
+    Atomics.store(this.#words, at + R_STATE, State.Left);
+    Atomics.compareExchange(this.#words, at + R_TOKEN, this.#self.token, 0);
   }
 
   /** Submissions of the queue that are not finished. */
@@ -218,6 +220,16 @@ export class LabelWatch implements Recoverable {
   /** Whether the queue's isolate died. */
   isDead(queue: number): boolean {
     return Atomics.load(this.#words, record(queue) + R_STATE) === State.Dead;
+  }
+
+  /** Whether the queue waited when its isolate last said so. */
+  isWaiting(queue: number): boolean {
+    return Atomics.load(this.#words, record(queue) + R_STATE) === State.Waiting;
+  }
+
+  /** Whether the queue's isolate left. */
+  hasLeft(queue: number): boolean {
+    return Atomics.load(this.#words, record(queue) + R_STATE) === State.Left;
   }
 
   /** If all that are left wait, and nothing can end that: stops them. */

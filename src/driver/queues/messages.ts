@@ -44,9 +44,11 @@ export interface QueueSubmit {
   readonly submission: ValidatedSubmission;
 }
 
-/** There are no more submissions: give the results over and end. */
+/** There are no more submissions: give the results over. */
 export interface QueueEnd {
   readonly type: "end";
+  /** Wait for another start, instead of ending. */
+  readonly stays: boolean;
 }
 
 /** To a queue's isolate. */

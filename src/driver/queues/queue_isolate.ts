@@ -60,7 +60,8 @@ export function serveQueue(kinds: Readonly<Record<string, ExecutorKind>>): void 
         // Without a start, the run ended before it began.
         if (queue === undefined) scope.postMessage(nothingDone());
         else queue.end();
-        scope.close();
+        queue = undefined;
+        if (!message.stays) scope.close();
       }
     });
   });

@@ -19,6 +19,8 @@ registerErrorClass(GuestMemoryError);
 const MAX_QUEUES = 57;
 /** How often main looks at what no event tells of, in milliseconds: deaths, and what was dispatched. */
 const LOOK_MS = 100;
+/** After so many looks, what an isolate said before it left would have arrived. */
+const LOST_LOOKS = 10;
 
 /** How a run is set up. */
 export interface QueueRunOptions {
@@ -30,6 +32,8 @@ export interface QueueRunOptions {
   readonly records?: boolean;
   /** Starts a worker that calls `serveQueue`; that of src/workers when left out. */
   readonly startWorker?: (queue: number) => Worker;
+  /** Gets workers that are not used any more, for a later run's `startWorker`; they end when left out. */
+  readonly keepWorker?: (worker: Worker) => void;
   /** Called when a submission is handed over, before its queue gets it. */
   readonly announce?: (submission: ValidatedSubmission) => void;
   /** Gets what isolates put down, now and then. */
@@ -60,6 +64,8 @@ interface Place {
   results?: QueueResults;
   /** How it died. */
   death?: string;
+  /** How often it was seen to have left without its results. */
+  looks: number;
 }
 
 /** See the module. */
@@ -109,7 +115,8 @@ export class QueueRun {
    */
   async finish(): Promise<QueueRunEnd> {
     this.labels.seal();
-    for (const place of this.#places.values()) this.#post(place, { type: "end" });
+    const stays = this.#options.keepWorker !== undefined;
+    for (const place of this.#places.values()) this.#post(place, { type: "end", stays });
     const timer = setInterval(() => this.#look(), LOOK_MS);
     try {
       while ([...this.#places.values()].some(({ ended }) => !ended)) {
@@ -136,13 +143,14 @@ export class QueueRun {
     if (known !== undefined) return known;
     const worker = this.#options.startWorker?.(queue) ??
       new Worker(new URL("../../workers/queue.ts", import.meta.url), { type: "module", name: `queue ${hex(queue)}` });
-    const place: Place = { queue, place: this.#places.size, worker, started: false, ended: false };
+    const place: Place = { queue, place: this.#places.size, worker, started: false, ended: false, looks: 0 };
     this.#places.set(queue, place);
     worker.onmessage = ({ data }: MessageEvent<FromQueue>) => {
       if (data.type === "spans") return this.#guarded(() => this.#options.onSpans?.(data));
       place.results = data;
       // It has stopped the others itself, unless it could not even begin.
       if (data.error !== undefined) this.labels.stop(Stop.Failed);
+      else this.#options.keepWorker?.(worker);
       this.#ended(place);
     };
     worker.onerror = (event) => {
@@ -184,8 +192,11 @@ export class QueueRun {
   #look(): void {
     this.#options.self.registry.sweep();
     for (const place of this.#places.values()) {
-      if (place.ended || !this.labels.isDead(place.place)) continue;
-      place.death = "its thread ended without a word";
+      if (place.ended) continue;
+      const isLost = this.labels.hasLeft(place.place) && ++place.looks > LOST_LOOKS;
+      if (!isLost && !this.labels.isDead(place.place)) continue;
+      place.death = isLost ? "what it did was never told" : "its thread ended without a word";
+      this.labels.stop(Stop.Died);
       this.#ended(place);
     }
     this.#report();

@@ -21,7 +21,8 @@ import { QueueRun, type QueueRunEnd, type QueueRunOptions } from "./queue_run.ts
 import { waitTimeoutMs } from "./wait_timeout.ts";
 
 /** What a run needs, and what somebody wants to know of it. */
-export interface RunQueuesOptions extends Pick<QueueRunOptions, "self" | "startWorker" | "announce" | "onDispatches"> {
+export interface RunQueuesOptions
+  extends Pick<QueueRunOptions, "self" | "startWorker" | "keepWorker" | "announce" | "onDispatches"> {
   /** Makes mapped memory reachable for the queues' executors, and says where those come from. */
   readonly attach: (memory: GuestMemory) => ExecutorSource;
   /** Gets what the queues do. */

@@ -32,7 +32,7 @@ serveQueue({
       if (act === "throw") throw new TypeError("this is no error of the guest's");
       if (act === "host-error") throw new HostError("test.host", "no more");
       if (act === "close") scope.close();
-      if (act === "close" || act === "block") {
+      if (act === "block") {
         while (Atomics.load(flags, 0) === 0) Atomics.wait(flags, 0, 0, 20);
       }
       dispatch(each);

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
+import type { RunQueuesOptions } from "../../../src/driver/queues/run_queues.ts";
 import type { RunResult } from "../../../src/driver/run_program.ts";
 import { GuestFaultError } from "../../../src/errors.ts";
 import type { Program } from "../../../src/guest/program.ts";
@@ -12,7 +13,7 @@ import {
   writeData,
 } from "../../support/packets.ts";
 import { chain, pingPong, randomProgram } from "./programs.ts";
-import { runAtOnce, runInTurns } from "./support.ts";
+import { KeptWorkers, runAtOnce, runInTurns } from "./support.ts";
 
 /** What must be equal whoever comes first. */
 function steady({ labels, waits: _, timings: __, error, programs, ...rest }: RunResult) {
@@ -28,8 +29,8 @@ function steady({ labels, waits: _, timings: __, error, programs, ...rest }: Run
 }
 
 /** Runs a program both ways, and compares everything. */
-async function bothWays(program: Program): Promise<RunResult> {
-  const turns = runInTurns(program), atOnce = await runAtOnce(program);
+async function bothWays(program: Program, options?: Partial<RunQueuesOptions>): Promise<RunResult> {
+  const turns = runInTurns(program), atOnce = await runAtOnce(program, options);
   assertEquals(steady(atOnce.result), steady(turns.result));
   assertEquals(atOnce.memory, turns.memory);
   return atOnce.result;
@@ -56,11 +57,13 @@ Deno.test("a producer, a worker and a consumer on three queues do as in turns", 
 });
 
 Deno.test("twenty random programs whose labels form a graph do as in turns", async () => {
+  using workers = new KeptWorkers();
   for (let seed = 1; seed <= 20; seed++) {
     const program = randomProgram(seed);
-    const result = await bothWays(program);
+    const result = await bothWays(program, workers.options);
     assertEquals([result.outcome, result.error?.message], ["passed", undefined], `seed ${seed}`);
   }
+  assertEquals(workers.count, 4, "as many as there are queues at most");
 });
 
 Deno.test("a queue waits for what another queue's shader stores, though no packet says so", async () => {
@@ -127,12 +130,13 @@ Deno.test("waits that nothing can end are reported at once, as in turns: all of 
 });
 
 Deno.test("a queue that waits alone is reported at once, also before and behind queues that are done", async () => {
+  using workers = new KeptWorkers();
   for (const place of [0, 1, 2]) {
     const guest = new GuestProgram("alone"), label = guest.buffer(new Uint32Array(4)).address;
     for (let i = 0; i < 3; i++) {
       guest.submit(0x20 + i, i === place ? waitMemoryEquals(label, 9) : writeData(label + BigInt(4 * i + 4), i));
     }
-    assertEquals((await bothWays(guest.program)).error?.code, "driver.wait-forever");
+    assertEquals((await bothWays(guest.program, workers.options)).error?.code, "driver.wait-forever");
   }
 });
 
@@ -207,8 +211,9 @@ Deno.test("errors of the guest are those of the run in turns: refused, malformed
       }),
     ],
   ];
+  using workers = new KeptWorkers();
   for (const [expected, queue, program] of programs) {
-    const result = await bothWays(program);
+    const result = await bothWays(program, workers.options);
     assertEquals([result.error?.code, result.error?.place.queue], [expected, queue]);
   }
 });

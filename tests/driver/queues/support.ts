@@ -8,6 +8,7 @@ import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../../src/guest/memory/mmap_allocator.ts";
 import type { Program } from "../../../src/guest/program.ts";
 import { IsolateRegistry } from "../../../src/sync/isolates.ts";
+import { sweepUntil } from "../../sync/support/isolate.ts";
 
 /** A run, with a copy of what memory held behind it. */
 export interface SoftwareRun {
@@ -38,15 +39,41 @@ export function runInTurns(program: Program): SoftwareRun {
   return ended(runProgram(program, new SoftwareExecutor({ target: program.target }), memory), memory);
 }
 
-/** Each queue in an isolate. All isolates have ended behind it. */
+/** Workers that earlier runs of a test left: starting one costs more than most programs. */
+export class KeptWorkers implements Disposable {
+  readonly #workers: Worker[] = [];
+
+  /** For `RunQueuesOptions`. */
+  readonly options = {
+    startWorker: () =>
+      this.#workers.pop() ?? new Worker(new URL("../../../src/workers/queue.ts", import.meta.url), { type: "module" }),
+    keepWorker: (worker: Worker) => void this.#workers.push(worker),
+  };
+
+  /** Workers that are kept now. */
+  get count(): number {
+    return this.#workers.length;
+  }
+
+  [Symbol.dispose](): void {
+    for (const worker of this.#workers) worker.terminate();
+  }
+}
+
+/** Each queue in an isolate. Behind it none of them is a member any more. */
 export async function runAtOnce(program: Program, options: Partial<RunQueuesOptions> = {}): Promise<SoftwareRun> {
   const registry = IsolateRegistry.create(64);
   const memory = new GuestMemory(new MmapAllocator());
   const self = registry.enter();
-  const { result } = await runQueues(program, memory, {
-    self,
-    attach: () => softwareSource(registry, program.target),
-    ...options,
-  });
-  return ended(result, memory);
+  try {
+    const { result } = await runQueues(program, memory, {
+      self,
+      attach: () => softwareSource(registry, program.target),
+      ...options,
+    });
+    return ended(result, memory);
+  } finally {
+    memory.clear();
+    await sweepUntil(registry, 1); // main's own
+  }
 }

@@ -9,6 +9,7 @@ import { SharedMutex } from "../../../src/sync/futex_mutex.ts";
 import { LockBit } from "../../../src/sync/held_locks.ts";
 import { type Isolate, IsolateRegistry, type IsolatesHandle } from "../../../src/sync/isolates.ts";
 import { JobBoard, type JobBoardHandle } from "../../../src/sync/job_board.ts";
+import { LabelWatch, type LabelWatchHandle } from "../../../src/sync/label_watch.ts";
 import { KeyedTable, type KeyedTableHandle } from "../../../src/sync/keyed_table.ts";
 import type { SyncError } from "../../../src/sync/sync_error.ts";
 import { SharedExclusiveLock } from "../../../src/sync/shared_exclusive_lock.ts";
@@ -114,6 +115,13 @@ const ACTIONS: Record<string, Action> = {
     else lock.lockExclusive();
     count(flags, 0);
     await die(how);
+  },
+  /** Becomes the isolate of a queue, and dies when it is told to. */
+  dieAsQueue({ self, flags }, handle: LabelWatchHandle, place: number) {
+    LabelWatch.attach(self, handle).enter(place);
+    count(flags, 0);
+    waitFor(flags, 1);
+    throw new Error("dies by throw");
   },
   /** Claims a budgeted job of pool 0 and dies over it. */
   async dieWithJob({ board, flags }, how: string) {
