@@ -17,7 +17,15 @@ import { decodeData, encodeData } from "../../sync/plain_data.ts";
 const MAGIC = new TextEncoder().encode("AGCSHDR1");
 const CHECKSUM_AT = 24, HEADER_BYTES = CHECKSUM_AT + CHECKSUM_BYTES;
 const SPIRV_MAGIC = 0x07230203;
-const LANE_MODES: readonly unknown[] = ["laneless", "native", "spanned", "packed"] satisfies Artifact["laneMode"][];
+/** All of them: the compiler says when one is missing. */
+const LANE_MODES: Readonly<Record<Artifact["laneMode"], true>> = {
+  laneless: true,
+  native: true,
+  spanned: true,
+  packed: true,
+  quad: true,
+  subgroup: true,
+};
 
 /** Ends the names of entries. */
 export const ENTRY_SUFFIX = ".shader";
@@ -100,7 +108,7 @@ export function decodeArtifact(bytes: Uint8Array): Artifact | undefined {
   try {
     const artifact = decodeData(bytes) as Artifact;
     const { spirv, laneMode, workgroupSize, codeWords } = artifact;
-    const good = spirv instanceof Uint32Array && spirv[0] === SPIRV_MAGIC && LANE_MODES.includes(laneMode) &&
+    const good = spirv instanceof Uint32Array && spirv[0] === SPIRV_MAGIC && Object.hasOwn(LANE_MODES, laneMode) &&
       Array.isArray(workgroupSize) && workgroupSize.length === 3 && Number.isInteger(codeWords);
     return good ? artifact : undefined;
   } catch {
