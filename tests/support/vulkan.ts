@@ -14,8 +14,8 @@ import { switchFlag } from "../../src/switches.ts";
 /** Messages of the validation layer that are not faults of this project, each with the reason. */
 export const allowedMessages: readonly { readonly pattern: RegExp; readonly reason: string }[] = [];
 
-// A driver cache of its own: neither does a test see shaders of an earlier run, nor does it leave any behind.
-const shaderCache = `${Deno.env.get("TMPDIR") ?? "/tmp"}/anyagc-test-shader-cache-${Deno.pid}`;
+/** A driver cache of its own: neither does a test see shaders of an earlier run, nor does it leave any behind. */
+export const shaderCache = `${Deno.env.get("TMPDIR") ?? "/tmp"}/anyagc-test-shader-cache-${Deno.pid}`;
 setNativeEnvironment("MESA_SHADER_CACHE_DIR", shaderCache);
 // The same for what runs keep.
 const caches = `${shaderCache}-runs`;

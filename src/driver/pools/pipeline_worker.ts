@@ -3,10 +3,15 @@
  *
  * @module
  */
+import type { DeviceCapabilities } from "../../gpu/capabilities.ts";
+import { compilesAtDispatch, WarmUpDevice } from "../../gpu/warm_up.ts";
 import { SyncError } from "../../sync/sync_error.ts";
-import { attachDriverRoom } from "./driver_room.ts";
-import { runPipelineJob } from "./prebuild.ts";
+import type { PipelineRequest } from "../vulkan/pipeline_request.ts";
+import { attachDriverRoom, type DriverRoom } from "./driver_room.ts";
+import type { LogLine } from "./failures.ts";
+import { type PipelineDriver, runPipelineJob } from "./prebuild.ts";
 import { JobKind } from "./room.ts";
+import type { VulkanPipelineDriver } from "./vulkan_driver.ts";
 import type { PoolWorkerMessage, PoolWorkerStart } from "./worker_pool.ts";
 
 /** Takes jobs until the board is stopped. To be called once, in a worker's module. */
@@ -15,6 +20,7 @@ export function servePipelines(): void {
   globalThis.addEventListener("message", (event) => {
     const start = (event as MessageEvent<PoolWorkerStart>).data;
     const shared = attachDriverRoom(start.driver!), { board } = shared.room;
+    const driver = new WarmDriver(shared, (log) => scope.postMessage({ log }));
     scope.postMessage("ready");
     for (;;) {
       // So that what is admitted now still fits into memory.
@@ -23,12 +29,59 @@ export function servePipelines(): void {
       if (job === "stopped") break;
       if (job === "timed-out") continue;
       if (job.kind === JobKind.Pipeline) {
-        runPipelineJob(shared.room, job, shared.driver, () => shared.failedAhead());
+        runPipelineJob(shared.room, job, driver, () => shared.failedAhead());
       } else board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} in pool ${start.pool}`));
     }
     for (const log of shared.notes) scope.postMessage({ log });
+    driver.close();
     shared.leave();
     scope.postMessage("done");
     globalThis.close();
   });
+}
+
+/** Creates pipelines to the end: also what the driver leaves to the first dispatch. */
+class WarmDriver implements PipelineDriver<PipelineRequest> {
+  readonly cached: PipelineDriver<PipelineRequest>["cached"];
+  readonly #driver: VulkanPipelineDriver;
+  readonly #capabilities: DeviceCapabilities;
+  readonly #log: LogLine;
+  #device: WarmUpDevice | undefined;
+  #wanted: boolean;
+
+  constructor({ driver, device: { capabilities } }: DriverRoom, log: LogLine) {
+    this.#driver = driver;
+    this.#capabilities = capabilities;
+    this.#log = log;
+    this.#wanted = compilesAtDispatch(capabilities);
+    this.cached = driver.cached;
+  }
+
+  create(request: PipelineRequest, record?: Uint8Array): bigint {
+    const pipeline = this.#driver.create(request, record);
+    if (this.#wanted) this.#warm(request);
+    return pipeline;
+  }
+
+  close(): void {
+    this.#device?.destroy();
+  }
+
+  /** The pipeline is as good as without it, only slower at first: a failure is said once. */
+  #warm({ spirv, subgroupSize, specialization }: PipelineRequest): void {
+    try {
+      this.#device ??= new WarmUpDevice(this.#capabilities.name);
+      this.#device.warm({
+        spirv,
+        requiredSubgroupSize: subgroupSize,
+        fullSubgroups: subgroupSize !== undefined,
+        specialization: specialization && new Map(specialization),
+      });
+    } catch (error) {
+      this.#wanted = false;
+      this.#log(
+        `pipelines are not compiled to the end ahead of use: ${error instanceof Error ? error.message : error}`,
+      );
+    }
+  }
 }

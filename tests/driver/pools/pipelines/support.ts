@@ -27,15 +27,15 @@ export function newFlags(): Int32Array<SharedArrayBuffer> {
   return new Int32Array(new SharedArrayBuffer(4 * 8));
 }
 
-/** A module that does nothing, different for each number. */
-export function trivialModule(number: number): Uint32Array {
+/** A module that does nothing, different for each number; to the driver's code generator for each number of threads. */
+export function trivialModule(number: number, threads = 1): Uint32Array {
   const main = [0x6e69616d, 0];
   return Uint32Array.of(
     ...[0x07230203, 0x0001_0000, 0, 8, 0],
     ...[2 << 16 | 17, 1], // OpCapability Shader
     ...[3 << 16 | 14, 0, 1], // OpMemoryModel Logical GLSL450
     ...[5 << 16 | 15, 5, 4, ...main], // OpEntryPoint GLCompute %4 "main"
-    ...[6 << 16 | 16, 4, 17, 1, 1, 1], // OpExecutionMode %4 LocalSize 1 1 1
+    ...[6 << 16 | 16, 4, 17, threads, 1, 1], // OpExecutionMode %4 LocalSize threads 1 1
     ...[2 << 16 | 19, 1], // %1 = OpTypeVoid
     ...[3 << 16 | 33, 2, 1], // %2 = OpTypeFunction %1
     ...[4 << 16 | 21, 3, 32, 0], // %3 = OpTypeInt 32 0
