@@ -80,8 +80,7 @@ export class PipelineCache {
     if (!this.#dirty || this.#closed) return;
     this.#unsavedMs = 0;
     const result = this.#file.update(({ data }) => {
-      if (data !== undefined) this.#merge(data);
-      const all = this.#snapshot();
+      const all = this.#snapshot(data);
       if (all === undefined) return data;
       this.#dirty = false;
       if (all.length <= CACHE_HEADER_BYTES) return undefined; // the driver keeps its results elsewhere
@@ -102,25 +101,34 @@ export class PipelineCache {
     this.#driver.destroy(this.handle);
   }
 
-  #snapshot(): Uint8Array | undefined {
+  /**
+   * What the cache has, together with what other processes wrote. Only that of others is merged into: a cache that is merged into must not be
+   * used meanwhile (VUID-vkMergePipelineCaches-dstCache, external synchronization), and other isolates are creating with this one.
+   */
+  #snapshot(others: Uint8Array | undefined): Uint8Array | undefined {
+    let both: bigint | undefined;
     try {
-      return this.#driver.data(this.handle);
+      if (others !== undefined) both = this.#merged(others);
+      return this.#driver.data(both ?? this.handle);
     } catch (error) {
       // A lost device, say, of which others report; what is on the disk stays.
       this.notes.push(`the pipeline cache cannot be read: ${error instanceof Error ? error.message : String(error)}`);
       return undefined;
+    } finally {
+      if (both !== undefined) this.#driver.destroy(both);
     }
   }
 
-  #merge(data: Uint8Array): void {
-    let other: bigint | undefined;
+  /** A cache with this one's pipelines and those of `data`; undefined when the driver does not take that, which is replaced then. */
+  #merged(data: Uint8Array): bigint | undefined {
+    let both: bigint | undefined;
     try {
-      other = this.#driver.create(data);
-      this.#driver.merge(this.handle, other);
+      both = this.#driver.create(data);
+      this.#driver.merge(both, this.handle);
+      return both;
     } catch {
-      // The driver does not take it: it is replaced.
-    } finally {
-      if (other !== undefined) this.#driver.destroy(other);
+      if (both !== undefined) this.#driver.destroy(both);
+      return undefined;
     }
   }
 

@@ -8,6 +8,8 @@ export class FakeCacheDriver implements CacheDriver {
   refuses = false;
   /** Snapshots that were taken. */
   snapshots = 0;
+  /** Caches that were merged into. */
+  readonly mergedInto: bigint[] = [];
   #next = 1n;
 
   create(data: Uint8Array | undefined): bigint {
@@ -26,6 +28,7 @@ export class FakeCacheDriver implements CacheDriver {
   }
 
   merge(into: bigint, from: bigint): void {
+    this.mergedInto.push(into);
     for (const word of this.caches.get(from)!) this.caches.get(into)!.add(word);
   }
 

@@ -43,6 +43,7 @@ function run(
   }
   cache.close();
   assertEquals(driver.caches.size, 0, "caches of the driver are left");
+  assert(!driver.mergedInto.includes(cache.handle), "others may be creating with the cache: it is not merged into");
   lastSnapshots = driver.snapshots;
   return { found, notes: cache.notes };
 }
