@@ -26,3 +26,17 @@ export type { Difference } from "./src/guest/map_program.ts";
 export type { Expectation, Frame, MemoryPiece, Program, ProgramMemory } from "./src/guest/program.ts";
 export type { ProgramSubmission, Target, UntouchedRange } from "./src/guest/program.ts";
 export { loadProgram } from "./src/guest/load_program.ts";
+export { createInterpolantMapping } from "./src/driver/registry/interpolants.ts";
+export {
+  type LinkedRegister,
+  type LinkedShaders,
+  type LinkOptions,
+  linkShaders,
+} from "./src/driver/registry/link_shaders.ts";
+export { openShaders, type OpenShadersOptions, resolveShaderAbi } from "./src/driver/registry/open_shaders.ts";
+export { type Shader, type ShaderModule, Shaders, type ShaderState } from "./src/driver/registry/open_shaders.ts";
+export { readShaderFile } from "./src/driver/registry/shader_file.ts";
+export type { Resolution } from "./src/driver/registry/variant_maker.ts";
+export type { AgcPlaceholder, AgcSemantic, AgcShaderRecord, AgcSpecials } from "./src/guest/loaders/agc_record.ts";
+export type { AgcUserData, RegisterWrite } from "./src/guest/loaders/agc_record.ts";
+export type { ShaderStage } from "./src/guest/shader_source.ts";

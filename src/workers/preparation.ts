@@ -33,6 +33,7 @@ globalThis.addEventListener("message", (event) => {
     else if (job.kind === JobKind.Program && driver !== undefined) runProgramJob(driver, job);
     else room.board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} in the preparation pool`));
   }
+  cache?.flush(); // what the writer took no more
   room.registry.leave(room.self);
   scope.postMessage("done");
   globalThis.close();

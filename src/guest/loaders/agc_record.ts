@@ -55,7 +55,9 @@ export interface RecordSource {
 
 /** A value for a register. `offset` counts dwords in the register's bank. */
 export interface RegisterWrite {
+  /** Dword offset in the bank. */
   offset: number;
+  /** 32-bit value. */
   value: number;
   /** Where the entry is stored: file offset or guest address. */
   address: bigint;
@@ -63,29 +65,47 @@ export interface RegisterWrite {
 
 /** An input or output of a stage. */
 export interface AgcSemantic {
+  /** The stored word. */
   word: number;
+  /** Number that both sides of an interface name. */
   semantic: number;
   /** VGPR of a vertex input, parameter slot of an output or an interpolant. */
   hardwareMapping: number;
+  /** Components. */
   sizeInElements: number;
+  /** Which halves are f16: bit 0 the lower, bit 1 the upper. */
   isF16: number;
+  /** Of the provoking vertex. */
   flat: boolean;
+  /** Without perspective. */
   linear: boolean;
+  /** Read as it is, without interpolation. */
   custom: boolean;
+  /** From a buffer that the shader names itself. */
   staticVertexBuffer: boolean;
+  /** With a format that the shader names itself. */
   staticAttribute: boolean;
+  /** Which constant an input without an output reads. */
   defaultValue: number;
+  /** The same of the upper half. */
   defaultValueHigh: number;
 }
 
 /** Draw state that the shader needs. */
 export interface AgcSpecials {
+  /** GE_CNTL. */
   geControl: RegisterWrite;
+  /** VGT_SHADER_STAGES_EN. */
   shaderStagesEnable: RegisterWrite;
+  /** Bits for the dispatch initiator. */
   dispatchModifier: number;
+  /** User SGPRs that the draw fills. */
   userDataRange: [start: number, end: number];
+  /** Bits for the draw packet. */
   drawModifier: bigint;
+  /** VGT_GS_OUT_PRIM_TYPE. */
   gsOutPrimitiveType: RegisterWrite;
+  /** GE_USER_VGPR_EN. */
   geUserVgprEnable: RegisterWrite;
 }
 
@@ -95,12 +115,15 @@ export interface AgcUserData {
   directResourceOffsets: number[];
   /** Per kind: dword offset (bits 14:0) and size (bit 15) of each descriptor. */
   sharpResourceOffsets: [number[], number[], number[], number[]];
+  /** Dwords of user data behind a pointer. */
   extendedUserDataDwords: number;
+  /** Dwords of the shader resource table. */
   shaderResourceTableDwords: number;
 }
 
 /** A user-SGPR register whose value the binder must supply. */
 export interface AgcPlaceholder {
+  /** What belongs there. */
   kind:
     | "vertex-buffer-table"
     | "next-stage-pc"
@@ -112,6 +135,7 @@ export interface AgcPlaceholder {
   register: number;
   /** Descriptor set, for `descriptor-set`. */
   set?: number;
+  /** Where the register entry is stored. */
   address: bigint;
 }
 
@@ -121,21 +145,35 @@ export interface AgcShaderRecord {
   address: bigint;
   /** Record type 0..8; {@linkcode AGC_STAGES} names it. */
   type: number;
+  /** Its stage. */
   stage: ShaderStage;
+  /** Where the code starts. */
   codeAddress: bigint;
+  /** Bytes of the header with its tables; 0 when the record does not say. */
   headerBytes: number;
   /** Bytes of the code; 0 when the record does not say. */
   shaderBytes: number;
+  /** Bytes of constants that belong to the code. */
   embeddedConstantBytes: number;
+  /** Number of the target, as stored. */
   target: number;
+  /** Scratch memory of a thread, in dwords. */
   scratchDwordsPerThread: number;
+  /** Bytes of the specials. */
   specialsBytes: number;
+  /** Context registers that the shader needs. */
   cxRegisters: RegisterWrite[];
+  /** SH registers that the shader needs. */
   shRegisters: RegisterWrite[];
+  /** Input semantics. */
   inputs: AgcSemantic[];
+  /** Output semantics. */
   outputs: AgcSemantic[];
+  /** Draw state, if the record has any. */
   specials?: AgcSpecials;
+  /** Where resources are in the user data, if the record says. */
   userData?: AgcUserData;
+  /** User data that the binder must supply. */
   placeholders: AgcPlaceholder[];
 }
 

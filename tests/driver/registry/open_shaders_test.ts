@@ -1,0 +1,105 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { createInterpolantMapping, linkShaders, openShaders, readShaderFile, resolveShaderAbi } from "../../../mod.ts";
+import { InvalidInputError, UsageError } from "../../../src/errors.ts";
+import { corpusFile, corpusNames, corpusTest } from "../../support/corpus.ts";
+import { buildRecord } from "../../guest/support/records.ts";
+import { inFolder } from "../shader_cache/support.ts";
+import { literalProgram } from "./support.ts";
+
+/** Writes a `.sb` file of a compute shader. */
+function computeFile(folder: string, name: string, code: number[]): string {
+  const sh: [number, number][] = [[0x20c, 0], [0x20d, 0], [0x212, 0xc0 << 12], [0x213, 1 << 7]];
+  const { bytes } = buildRecord({ type: 0, sh, code, userData: true }, { form: "file-offset" });
+  Deno.writeFileSync(`${folder}/${name}`, bytes);
+  return `${folder}/${name}`;
+}
+
+Deno.test("the library loads a shader file, resolves its ABI in the background, and gives the module where it is used", () =>
+  inFolder(async (folder) => {
+    const lines: string[] = [], shaders = openShaders({ threads: 1, cache: false, log: (line) => lines.push(line) });
+    try {
+      const shader = shaders.load(computeFile(folder, "fill.sb", literalProgram(7)));
+      assertEquals(shader.record.userData?.directResourceOffsets, [4, 0xffff, 6]);
+      const state = { waveSize: 32, groupSize: [64, 1, 1] } as const;
+      assertEquals(resolveShaderAbi(shaders, shader, state), "queued");
+      const { spirv, instructions } = shaders.use(shader, state);
+      assertEquals([spirv[0], instructions], [0x07230203, 1]);
+      assertEquals(resolveShaderAbi(shaders, shader, state), "registered");
+    } finally {
+      await shaders.close();
+    }
+    assertEquals(lines, []);
+  }));
+
+Deno.test("what one opening recompiled the next one takes from the shader cache", () =>
+  inFolder(async (folder) => {
+    const before = Deno.env.get("ANYPS5_SHADER_CACHE_DIR");
+    Deno.env.set("ANYPS5_SHADER_CACHE_DIR", `${folder}/cache`);
+    try {
+      const file = computeFile(folder, "fill.sb", literalProgram(7)), found: string[] = [];
+      for (let time = 0; time < 2; time++) {
+        const shaders = openShaders({ threads: 1 });
+        try {
+          found.push(resolveShaderAbi(shaders, shaders.load(file), { waveSize: 32, groupSize: [64, 1, 1] }));
+        } finally {
+          await shaders.close();
+        }
+      }
+      assertEquals(found, ["queued", "cached"]);
+    } finally {
+      before === undefined
+        ? Deno.env.delete("ANYPS5_SHADER_CACHE_DIR")
+        : Deno.env.set("ANYPS5_SHADER_CACHE_DIR", before);
+    }
+  }));
+
+Deno.test("files that are none, or no record, are the call's own errors", () =>
+  inFolder(async (folder) => {
+    const shaders = openShaders({ threads: 1, cache: false });
+    try {
+      assertThrows(() => shaders.load(`${folder}/none.sb`), UsageError);
+      Deno.writeTextFileSync(`${folder}/text.sb`, "text");
+      assertThrows(() => shaders.load(`${folder}/text.sb`), InvalidInputError);
+      const again = computeFile(folder, "good.sb", literalProgram(1));
+      assertEquals(shaders.load(again).record.stage, "compute");
+      assertEquals(readShaderFile(again).stage, "compute");
+    } finally {
+      await shaders.close();
+    }
+  }));
+
+corpusTest(
+  "every shader file of the corpus whose record is whole registers, and pixel shaders link and resolve",
+  "openagc",
+  async () => {
+    const shaders = openShaders({ threads: 1, cache: false, log: () => {} });
+    const geometry = readShaderFile(corpusFile("openagc", "runtime_triangle_vert_back.sb"));
+    let registered = 0, linked = 0;
+    const refused: string[] = [];
+    try {
+      for (const name of corpusNames("openagc", /\.sb$/)) {
+        try {
+          const shader = shaders.load(corpusFile("openagc", name));
+          registered++;
+          if (shader.record.stage !== "pixel" || shader.record.cxRegisters.length === 0) continue;
+          const tables = linkShaders({ geometry, pixel: shader.record, primitiveType: 4 });
+          assertEquals(
+            tables.context.slice(0, 32).map(({ value }) => value),
+            [...createInterpolantMapping(geometry.outputs, shader.record.inputs)],
+          );
+          const found = resolveShaderAbi(shaders, shader, { linked: tables });
+          assert(["queued", "pending", "registered", "failed"].includes(found), `${name}: ${found}`);
+          linked++;
+        } catch (error) {
+          if (!(error instanceof InvalidInputError)) throw error;
+          refused.push(name);
+        }
+      }
+    } finally {
+      await shaders.close();
+    }
+    // triangle_vert.sb calls itself a hull shader and has the registers of another stage.
+    assertEquals(refused, ["triangle_vert.sb"]);
+    assert(registered >= 40 && linked >= 20, `${registered} registered, ${linked} linked`);
+  },
+);
