@@ -13,6 +13,7 @@ import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import { Journal, type JournalOptions } from "../../storage/journal.ts";
 import { switchNumber } from "../../switches.ts";
+import { MAX_CAPACITY } from "../../sync/table_core.ts";
 import { waitForWorkAsync } from "../../sync/waits.ts";
 import type { GpuMutex } from "../../sync/gpu_mutex.ts";
 import type { CostFile } from "../compile_cost/cost_file.ts";
@@ -21,7 +22,7 @@ import { profileCreation } from "../compile_cost/profile_draw.ts";
 import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import { decodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import type { PreparationServices } from "./preparation.ts";
-import { attachRoom, createRoom, Pool, type Room, type RoomHandle } from "./room.ts";
+import { attachRoom, createRoom, PIPELINES, Pool, type Room, type RoomHandle } from "./room.ts";
 import { type Creation, VulkanPipelineDriver } from "./vulkan_driver.ts";
 import { WorkerPool } from "./worker_pool.ts";
 
@@ -84,8 +85,10 @@ const W = {
   CreatedMs: 6,
   /** Programs and pipelines that were to be made ahead of use, and could not be. */
   AheadFailed: 7,
-  Count: 8,
+  /** From here on a bit for each entry of the table of pipelines: a dispatch asked for it. */
+  Asked: 8,
 } as const;
+const WORDS = W.Asked + PIPELINES / 32;
 
 /** As soon as the driver has compiled so long for what is not in the cache's file, it is written. */
 const SAVE_AFTER_MS = 2000;
@@ -162,6 +165,18 @@ export class DriverRoom {
       ms: words[W.CreatedMs],
       aheadFailed: words[W.AheadFailed],
     };
+  }
+
+  /** A dispatch asks for a pipeline, by its reference. */
+  ask(reference: number): void {
+    const entry = entryOf(reference);
+    Atomics.or(this.#words, W.Asked + (entry >>> 5), 1 << (entry & 31));
+  }
+
+  /** Whether a dispatch of any isolate asked for it. */
+  isAskedFor(reference: number): boolean {
+    const entry = entryOf(reference);
+    return (this.#words[W.Asked + (entry >>> 5)] >>> (entry & 31) & 1) !== 0;
   }
 
   /** Something that was to be made ahead of use could not be; whoever needs it says why. */
@@ -279,8 +294,10 @@ export class OwnedDriverRoom extends DriverRoom {
   /**
    * Ends the pools, waits for builds in flight, and destroys the pipelines. Other members must have left; the device must not be using the
    * pipelines. The device stays.
+   *
+   * @param hung the device may still be using pipelines: they stay
    */
-  async close(): Promise<void> {
+  async close(hung = false): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     const words = new Int32Array(this.handle.words);
@@ -292,8 +309,10 @@ export class OwnedDriverRoom extends DriverRoom {
     this.room.board.stop("cancel");
     await Promise.all(this.#pools.map((pool) => pool?.stopped(Infinity)));
     this.room.registry.sweep();
-    await this.clearPipelines(false);
-    destroyPipelineLayout(this.device, this.layout);
+    if (!hung) {
+      await this.clearPipelines(false);
+      destroyPipelineLayout(this.device, this.layout);
+    }
     this.#cache?.save();
     if (this.room.costs.learned !== this.#learnedBefore) this.#costs?.write(this.room.costs.samples());
     this.room.registry.leave(this.room.self);
@@ -349,7 +368,7 @@ export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {
     layout: createPipelineLayout(device),
     cache: options.cache?.handle ?? 0n,
     journal: options.journal,
-    words: new SharedArrayBuffer(4 * W.Count),
+    words: new SharedArrayBuffer(4 * WORDS),
   };
   return new OwnedDriverRoom(room, device, handle, options, workers);
 }
@@ -357,6 +376,11 @@ export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {
 /** The same room in a worker, which becomes a member until it leaves. */
 export function attachDriverRoom(handle: DriverRoomHandle, services: PreparationServices = {}): DriverRoom {
   return new DriverRoom(attachRoom(handle.room), GpuDevice.attach(handle.device), handle, services);
+}
+
+/** Entry of the table that a reference names (table_core.ts). */
+function entryOf(reference: number): number {
+  return (reference - 1) % MAX_CAPACITY;
 }
 
 function probed(device: GpuDevice): RecompilerDevice {

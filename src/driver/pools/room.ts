@@ -41,6 +41,9 @@ export const JobKind = {
   Program: 5,
 } as const;
 
+/** Pipelines at one time, a multiple of 32. */
+export const PIPELINES = 16384;
+
 /** Sizes of a room. */
 export interface RoomOptions {
   /** Workers of each pool, by `Pool`. */
@@ -98,7 +101,7 @@ export function createRoom(options: RoomOptions): Room {
   const pools = [...options.workers, 1].map((workers) => ({ workers }));
   const board = JobBoard.create(self, arena, { pools, limitBytes: options.compileBytes });
   const artifacts = KeyedTable.create(self, arena, { name: "artifacts" });
-  const pipelines = KeyedTable.create(self, arena, { name: "pipelines" });
+  const pipelines = KeyedTable.create(self, arena, { name: "pipelines", capacity: PIPELINES });
   const failures = KeyedTable.create(self, arena, { name: "failures" });
   const gpu = new GpuMutex(self);
   const costs = CompileMeter.create(self, options.costs);

@@ -40,6 +40,7 @@ export class RoomBuilds implements ProgramBuilds {
     const { room, driver, layout } = this.#shared, start = performance.now();
     const record = encodeRecorded(request, made.codeWords);
     const { pipeline, reference, pin } = computePipeline(room, pipelineRequest(made, layout), driver, record);
+    this.#shared.ask(reference);
     room.pipelines.unpin(pin);
     return { handle: pipeline, createMs: performance.now() - start, reference };
   }

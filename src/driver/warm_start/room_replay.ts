@@ -17,6 +17,14 @@ export interface RoomReplayOptions {
   progress?(done: number, total: number): void;
 }
 
+/** What a replay did, and what it was good for. */
+export interface RoomReplay extends ReplayResult {
+  /** Of the pipelines, those that dispatches asked for so far. */
+  readonly used: number;
+  /** Pipelines that were created since: ahead of use, or by a dispatch that waited. */
+  readonly built: number;
+}
+
 /** How often progress is told, in milliseconds. */
 const PROGRESS_MS = 50;
 
@@ -29,7 +37,7 @@ export async function replayInRoom(
   shared: OwnedDriverRoom,
   records: readonly Uint8Array[],
   { progress }: RoomReplayOptions = {},
-): Promise<ReplayResult> {
+): Promise<RoomReplay> {
   const start = performance.now(), before = shared.creations(), { board } = shared.room;
   let unreadable = 0;
   for (const record of records) {
@@ -52,5 +60,16 @@ export async function replayInRoom(
     }
   }
   progress?.(records.length, records.length);
-  return { recorded: records.length, ...counts(), ms: performance.now() - start };
+  const replayed = shared.room.pipelines.snapshot().map(({ reference }) => reference), { created } = shared.creations();
+  return {
+    recorded: records.length,
+    ...counts(),
+    ms: performance.now() - start,
+    get used() {
+      return replayed.filter((reference) => shared.isAskedFor(reference)).length;
+    },
+    get built() {
+      return shared.creations().created - created;
+    },
+  };
 }

@@ -37,14 +37,17 @@ deviceTest(
       assertEquals(records(folder).length, 8);
       await inRoom(device, async (room) => {
         const progress: string[] = [];
-        const { ms: _, ...replay } = await replayInRoom(room, records(folder), {
+        const replay = await replayInRoom(room, records(folder), {
           progress: (done, total) => progress.push(`${done}/${total}`),
         });
-        assertEquals(replay, { recorded: 8, created: 8, hits: 0, failed: 0 });
+        const { recorded, created, failed } = replay;
+        assertEquals([recorded, created, failed], [8, 8, 0]);
+        assertEquals([replay.used, replay.built], [0, 0]);
         assertEquals(progress.at(-1), "8/8");
         const run = await runShared(room, device, program);
         assertEquals([run.errors.size, room.creations().created], [0, 8], "the run creates nothing");
         assertEquals(run.words(at), words);
+        assertEquals([replay.used, replay.built], [8, 0]);
         assertEquals(room.room.board.stats().budget.held, 0);
       }, kept(folder));
       assertEquals(records(folder).length, 8);
