@@ -1,6 +1,6 @@
 import type { Picture } from "../guest/frame.ts";
 import type { Program } from "../guest/program.ts";
-import type { ComputeExecutor } from "./executor.ts";
+import type { ComputeExecutor, ProgramReport } from "./executor.ts";
 import type { Timeline } from "./recording/timeline.ts";
 import type { RunResult } from "./run_program.ts";
 import type { ReplayResult } from "./warm_start/pipeline_store.ts";
@@ -68,6 +68,14 @@ export interface Device extends Disposable {
    * @throws HostError if the host cannot do it.
    */
   run(program: Program): ProgramRun;
+  /**
+   * The same without blocking. Where a program uses several queues and the device can work on guest memory itself, each queue gets an isolate
+   * (a worker) of its own, and they run at the same time; the result is that of {@linkcode run}. What depends on who comes first may differ: which waits
+   * had to wait, and the order of labels that queues write without waiting for each other. One run at a time.
+   *
+   * @throws HostError (rejects) if the host cannot do it.
+   */
+  start(program: Program): Promise<ProgramRun>;
   /** Destroys the device. Memory of its runs stays until they are closed. */
   close(): void;
 }
@@ -81,6 +89,16 @@ export interface RunHooks {
   wrap?: WrapExecutor;
   /** What the queues do is put down here. */
   timeline?: Timeline;
+}
+
+/** {@linkcode RunHooks} for a run that does not block. `wrap` is used where queues run in turns, the others where each has an isolate. */
+export interface StartHooks extends RunHooks {
+  /** Called now and then with the dispatches so far. What it throws stops the run, and comes out of it. */
+  onDispatches?: (count: number) => void;
+  /** Called when something was added to the timeline. */
+  onTimeline?: () => void;
+  /** With a timeline: gets the modules of the programs that ran. */
+  keepModule?: (report: ProgramReport, words: Uint32Array) => void;
 }
 
 /** What earlier runs of a program left, and what became of it. */
@@ -107,6 +125,7 @@ export interface WrappableDevice extends Device {
    */
   prepare?(program: Program, progress?: (done: number, total: number) => void): Promise<PreparedRun | undefined>;
   run(program: Program, hooks?: RunHooks): ProgramRun;
+  start(program: Program, hooks?: StartHooks): Promise<ProgramRun>;
 }
 
 /**

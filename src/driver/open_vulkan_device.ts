@@ -6,6 +6,8 @@ import { VulkanDevice } from "./vulkan/vulkan_device.ts";
 
 /** Name that asks for the reference interpreter. */
 const INTERPRETER = "software";
+/** Queues of the device for guest queues that run at the same time, where it has so many. */
+const DEVICE_QUEUES = 8;
 /** Errors that say that this machine has no Vulkan to run on. */
 const NO_VULKAN = ["host.no-vulkan-device", "host.library-missing"];
 
@@ -19,7 +21,7 @@ export function openVulkanDevice(options: OpenOptions): { device?: WrappableDevi
   const name = options.name ?? switchValue("ANYPS5_GPU");
   if (name?.toLowerCase() === INTERPRETER) return {};
   try {
-    const gpu = GpuDevice.create({ device: name, validation: options.validation });
+    const gpu = GpuDevice.create({ device: name, validation: options.validation, queues: DEVICE_QUEUES });
     return { device: new VulkanDevice(gpu, options.memory ?? "automatic") };
   } catch (error) {
     const lastResort = name === undefined && options.validation !== true;

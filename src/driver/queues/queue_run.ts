@@ -40,6 +40,8 @@ export interface QueueRunOptions {
   readonly onSpans?: (spans: QueueSpans) => void;
   /** Called now and then with the dispatches so far. What it throws stops the run. */
   readonly onDispatches?: (count: number) => void;
+  /** Called when the run has ended and the device may still be working on guest memory: that must stay mapped, whatever comes out of the run. */
+  readonly onHung?: () => void;
 }
 
 /** How a run ended. */
@@ -50,7 +52,7 @@ export interface QueueRunEnd {
   readonly errors: ReadonlyMap<number, unknown>;
   /** Why the queues were stopped; of `Stop`. */
   readonly stop: number;
-  /** The device may still be working on guest memory. */
+  /** The device may still be working on guest memory: it must stay mapped. */
   readonly hung: boolean;
 }
 
@@ -126,10 +128,11 @@ export class QueueRun {
       clearInterval(timer);
     }
     this.#options.self.registry.sweep();
-    if (this.#thrown !== undefined) throw this.#thrown[0];
     this.#report();
+    const end = this.#end();
+    if (end.hung) this.#options.onHung?.();
     if (this.#thrown !== undefined) throw this.#thrown[0];
-    return this.#end();
+    return end;
   }
 
   /** Ends a run that main could not hand over whole. */
@@ -224,6 +227,8 @@ export class QueueRun {
       const { queue, death } = place;
       if (death !== undefined) {
         errors.set(queue, new HostError("driver.queue-died", `the isolate of queue ${hex(queue)} died: ${death}`));
+        // It may have left work on the device.
+        hung = true;
       }
       if (place.results === undefined) continue;
       results.set(queue, place.results);

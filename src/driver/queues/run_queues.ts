@@ -22,7 +22,7 @@ import { waitTimeoutMs } from "./wait_timeout.ts";
 
 /** What a run needs, and what somebody wants to know of it. */
 export interface RunQueuesOptions
-  extends Pick<QueueRunOptions, "self" | "startWorker" | "keepWorker" | "announce" | "onDispatches"> {
+  extends Pick<QueueRunOptions, "self" | "startWorker" | "keepWorker" | "announce" | "onDispatches" | "onHung"> {
   /** Makes mapped memory reachable for the queues' executors, and says where those come from. */
   readonly attach: (memory: GuestMemory) => ExecutorSource;
   /** Gets what the queues do. */
@@ -35,15 +35,8 @@ export interface RunQueuesOptions
   readonly waitTimeoutMs?: number;
 }
 
-/** A result, and whether memory may be given back. */
-export interface QueuesResult {
-  readonly result: RunResult;
-  /** The device may still be working on guest memory: it must stay mapped. */
-  readonly hung: boolean;
-}
-
 /**
- * Runs a program; see the module. Memory stays mapped for the caller, and nobody uses it any more.
+ * Runs a program; see the module. Memory stays mapped for the caller, and no isolate uses it any more.
  *
  * @param memory empty guest memory that other isolates can attach
  * @throws HostError and whatever a callback throws; what the guest does wrong is in the result
@@ -52,7 +45,7 @@ export async function runQueues(
   program: Program,
   memory: GuestMemory,
   options: RunQueuesOptions,
-): Promise<QueuesResult> {
+): Promise<RunResult> {
   const start = performance.now();
   let mapped = start;
   const { timeline } = options;
@@ -87,13 +80,13 @@ export async function runQueues(
     result.outcome = "failed";
     result.error = error;
     result.timings.runMs = performance.now() - mapped;
-    return { result, hung: false };
+    return result;
   }
   const end = await run.finish();
   result.timings.runMs = performance.now() - mapped;
   fillIn(result, end, options);
   judge(program, memory, result);
-  return { result, hung: end.hung };
+  return result;
 }
 
 function isQueue(queue: number): boolean {

@@ -2,7 +2,7 @@ import { readFrame } from "../../guest/frame.ts";
 import { ArrayAllocator } from "../../guest/memory/allocator.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { Program } from "../../guest/program.ts";
-import type { DeviceDescription, ProgramRun, RunHooks, WrappableDevice } from "../device.ts";
+import type { DeviceDescription, ProgramRun, RunHooks, StartHooks, WrappableDevice } from "../device.ts";
 import { runProgram } from "../run_program.ts";
 import { SoftwareExecutor } from "./software_executor.ts";
 
@@ -32,6 +32,12 @@ export class SoftwareDevice implements WrappableDevice {
     } finally {
       executor.close();
     }
+  }
+
+  /** Runs the queues in turns: atomic operations of the interpreter are only atomic in one isolate. */
+  // deno-lint-ignore require-await -- errors are rejections
+  async start(program: Program, hooks?: StartHooks): Promise<ProgramRun> {
+    return this.run(program, hooks);
   }
 
   close(): void {}

@@ -7,6 +7,7 @@ import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { Target } from "../../rdna/target.ts";
 import type { Isolate } from "../../sync/isolates.ts";
 import { attachDriverRoom, type DriverRoom, type DriverRoomHandle } from "../pools/driver_room.ts";
+import { openRequestDump } from "../request_dump.ts";
 import type { PreparationServices } from "../pools/preparation.ts";
 import type { SharedGuest } from "./shared_guest.ts";
 import { VulkanExecutor } from "./vulkan_executor.ts";
@@ -56,6 +57,7 @@ export function openVulkanQueue(
     target,
     unalignedLoads,
     timeout,
+    dump: openRequestDump(),
     shared: { room, guest, queue },
   });
   executor.attach(memory);

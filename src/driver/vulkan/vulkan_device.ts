@@ -6,21 +6,35 @@ import { readFrame } from "../../guest/frame.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../guest/memory/mmap_allocator.ts";
 import type { Program } from "../../guest/program.ts";
-import type { DeviceDescription, PreparedRun, ProgramRun, RunHooks, WrappableDevice } from "../device.ts";
+import type { DeviceDescription, PreparedRun, ProgramRun, RunHooks, StartHooks, WrappableDevice } from "../device.ts";
+import type { OwnedDriverRoom } from "../pools/driver_room.ts";
 import { openRequestDump } from "../request_dump.ts";
 import { runProgram, type RunResult } from "../run_program.ts";
 import { openShaderCache } from "../shader_cache/open_cache.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
-import { openPipelineStore } from "../warm_start/open_store.ts";
+import { openPipelineStore, openRoomStore, type RoomStore } from "../warm_start/open_store.ts";
 import type { PipelineStore, ReplayResult } from "../warm_start/pipeline_store.ts";
 import { UNALIGNED_LOAD } from "./dispatch_errors.ts";
 import { VulkanExecutor } from "./vulkan_executor.ts";
+
+/** A room, for a program whose queues run at the same time: from its preparation to the end of its run. */
+interface OpenedRoom {
+  readonly program: Program;
+  readonly room: OwnedDriverRoom;
+  readonly store: RoomStore | undefined;
+  /** Pipelines that the run created, and programs that it used. */
+  built: number;
+  programs: number;
+}
 
 /** A Vulkan device that runs guest programs. */
 export class VulkanDevice implements WrappableDevice {
   readonly #gpu: GpuDevice;
   readonly #memory: BackingKind;
   #prepared: { program: Program; store: PipelineStore } | undefined;
+  #room: OpenedRoom | undefined;
+  /** Guest memory cannot be shared between isolates, though it should be. */
+  #cannotShare = false;
   #hung = false;
   /** Opened by the first run. */
   #shaders: { cache: ShaderCache | undefined } | undefined;
@@ -44,6 +58,7 @@ export class VulkanDevice implements WrappableDevice {
 
   async prepare(program: Program, progress?: (done: number, total: number) => void): Promise<PreparedRun | undefined> {
     this.#forget();
+    if (this.#runsAtOnce(program)) return await this.#prepareRoom(program, progress);
     const { float, endsLoops } = probeDevice(this.#gpu);
     const store = openPipelineStore(
       this.#gpu,
@@ -75,6 +90,30 @@ export class VulkanDevice implements WrappableDevice {
     // Rare, and only known when it happens: once more from the start, with programs that can do it.
     run.close();
     return this.#run(program, true, hooks);
+  }
+
+  async start(program: Program, hooks: StartHooks = {}): Promise<ProgramRun> {
+    if (!this.#runsAtOnce(program)) return this.run(program, hooks);
+    const { CannotShare, runAtOnce } = await import("./run_at_once.ts");
+    const opened = await this.#openRoom(program), { room } = opened;
+    const before = room.creations().created;
+    const onHung = () => this.#hung = true;
+    try {
+      let run = await runAtOnce(room, program, hooks, { unalignedLoads: false, onHung });
+      if (run.result.error?.code === UNALIGNED_LOAD && !this.#hung) {
+        run.close();
+        run = await runAtOnce(room, program, hooks, { unalignedLoads: true, onHung });
+      }
+      opened.built = room.creations().created - before;
+      opened.programs = run.result.programs.length;
+      return run;
+    } catch (error) {
+      if (!(error instanceof CannotShare)) throw error;
+      this.#cannotShare = true;
+    } finally {
+      await this.#closeRoom();
+    }
+    return this.run(program, hooks);
   }
 
   #run(program: Program, unalignedLoads: boolean, { wrap = (each) => each, timeline }: RunHooks): ProgramRun {
@@ -121,7 +160,59 @@ export class VulkanDevice implements WrappableDevice {
   close(): void {
     this.#forget();
     this.#shaders?.cache?.flush();
-    this.#gpu.destroy();
+    // A program that was prepared and never started has workers that use the device.
+    if (this.#room === undefined) this.#gpu.destroy();
+    else void this.#closeRoom().finally(() => this.#gpu.destroy());
+  }
+
+  /** Whether each queue of a program gets an isolate. One queue has nothing to run beside, and starting an isolate takes time. */
+  #runsAtOnce({ submissions }: Program): boolean {
+    return submissions.some(({ queue }) => queue !== submissions[0].queue) && this.#memory !== "mirrored" &&
+      !this.#cannotShare && this.#gpu.capabilities.limits.hostImportAlignment > 0;
+  }
+
+  /** The room for a program; opened if its preparation has not done so. */
+  async #openRoom(program: Program) {
+    if (this.#room?.program === program) return this.#room;
+    await this.#closeRoom();
+    const { openDriverRoom } = await import("../pools/driver_room.ts");
+    const { float, endsLoops } = probeDevice(this.#gpu);
+    const store = openRoomStore(this.#gpu, program);
+    const room = openDriverRoom(this.#gpu, {
+      recompilerDevice: recompilerDevice(this.#gpu.capabilities, float, endsLoops),
+      cache: store?.cache,
+      journal: store?.place,
+    });
+    return this.#room = { program, room, store, built: 0, programs: 0 };
+  }
+
+  async #prepareRoom(program: Program, progress?: (done: number, total: number) => void) {
+    const opened = await this.#openRoom(program), { room, store } = opened;
+    if (store === undefined) return undefined;
+    const { replayInRoom } = await import("../warm_start/room_replay.ts");
+    const replay = await replayInRoom(room, store.records, { progress });
+    return {
+      replay,
+      get used() {
+        return Math.max(0, opened.programs - opened.built);
+      },
+      get built() {
+        return opened.built;
+      },
+      get notes() {
+        return [...store.notes, ...room.notes];
+      },
+      cacheBytes: store.cache?.loadedBytes ?? 0,
+    };
+  }
+
+  /** Ends the room's pools and destroys its pipelines, unless a device that hangs may still use them. */
+  async #closeRoom(): Promise<void> {
+    const opened = this.#room;
+    this.#room = undefined;
+    if (opened === undefined) return;
+    await opened.room.close(this.#hung);
+    if (!this.#hung) opened.store?.cache?.close();
   }
 
   #shaderCache(): ShaderCache | undefined {

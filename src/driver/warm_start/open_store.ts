@@ -4,13 +4,14 @@
  * @module
  */
 import type { GpuDevice } from "../../gpu/device.ts";
-import { openPipelineCache } from "../../gpu/pipeline_cache.ts";
+import { openPipelineCache, type PipelineCache } from "../../gpu/pipeline_cache.ts";
 import { deviceIdentity } from "../../gpu/pipeline_cache_file.ts";
 import type { Program } from "../../guest/program.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import { cacheFolder, ensurePrivate } from "../../storage/cache_folder.ts";
 import { Journal } from "../../storage/journal.ts";
 import { switchFlag } from "../../switches.ts";
+import type { JournalPlace } from "../pools/driver_room.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { PipelineStore } from "./pipeline_store.ts";
 import { journalIdentity } from "./recorded_pipeline.ts";
@@ -36,6 +37,31 @@ export function openPipelineStore(
     shaders,
     journal: wantsJournal ? openJournal(folder, program, device) : undefined,
   });
+}
+
+/** What earlier runs of a program left for a room on a device. */
+export interface RoomStore {
+  /** The caller closes it, behind the room. */
+  readonly cache: PipelineCache | undefined;
+  /** Where the room's isolates record pipelines. */
+  readonly place: JournalPlace | undefined;
+  /** What was recorded before. */
+  readonly records: readonly Uint8Array[];
+  /** What was wrong with the files, for people. */
+  readonly notes: readonly string[];
+}
+
+/** {@linkcode openPipelineStore} for a program whose queues run in isolates of their own. */
+export function openRoomStore(device: GpuDevice, program: Program): RoomStore | undefined {
+  const wantsJournal = !switchFlag("APS5_NO_PIPELINE_JOURNAL"), wantsCache = !switchFlag("ANYAGC_NO_PIPELINE_CACHE");
+  const parent = wantsJournal || wantsCache ? cacheFolder() : undefined;
+  if (parent === undefined) return undefined;
+  const folder = `${parent}/pipelines`;
+  const cache = wantsCache ? openPipelineCache(device, folder) : undefined;
+  if (!wantsJournal) return { cache, place: undefined, records: [], notes: cache?.notes ?? [] };
+  const { records, notes } = openJournal(folder, program, device);
+  const place = { folder, ...journalIdentity(program, deviceIdentity(device.capabilities)) };
+  return { cache, place, records, notes: [...notes, ...cache?.notes ?? []] };
 }
 
 function openJournal(folder: string, program: Program, device: GpuDevice): Journal {

@@ -66,7 +66,7 @@ export async function runAtOnce(program: Program, options: Partial<RunQueuesOpti
   const memory = new GuestMemory(new MmapAllocator());
   const self = registry.enter();
   try {
-    const { result } = await runQueues(program, memory, {
+    const result = await runQueues(program, memory, {
       self,
       attach: () => softwareSource(registry, program.target),
       ...options,
