@@ -131,7 +131,7 @@ export class JobCore {
     const number = this.records.numberAt(job);
     const numbers = this.records.numbers;
     if (this.budget.request(job, numbers[number + N.Bytes])) {
-      numbers[number + N.Line] = 0;
+      // Its place in line stays until it is claimed: who dies in between leaves it waiting, where it was.
       this.words[this.records.at(job) + J.Flags] |= JobFlag.Hold;
       tracer?.mark(BudgetMark.Held, this.records.ticket(job), numbers[number + N.Bytes]);
       return true;
@@ -162,6 +162,7 @@ export class JobCore {
     }
     step("board.claimed");
     this.records.setState(job, JobState.Claimed);
+    this.records.numbers[this.records.numberAt(job) + N.Line] = 0;
     this.words[this.records.poolAt(this.words[at + J.Pool]) + P.Claimed]++;
   }
 
@@ -289,6 +290,8 @@ export class JobCore {
         this.enqueue(job);
       } else if (state === JobState.Claimed) {
         numbers[records.numberAt(job) + N.Line] = 0;
+        // A bare hold that was granted, and whose owner was perhaps not woken.
+        if (this.flag(job, JobFlag.Bare)) Atomics.notify(words, at + J.State);
         words[pool + P.Claimed]++;
         if (words[at + J.Flags] & JobFlag.Share) words[pool + P.Budgeted]++;
       } else if (state !== JobState.Free) {

@@ -190,7 +190,10 @@ export class TableEntries {
         this.words[at + E.Linked] = 0;
         this.words[at + E.Next] = this.words[T.FreeFirst];
         this.words[T.FreeFirst] = entry + 1;
-      } else if (this.words[at + E.Linked] !== 0) this.link(entry);
+      } else if (this.words[at + E.Linked] !== 0 || this.state(entry) < EntryState.Failed) {
+        // Also one that was just being put in: it can be found, and found to be abandoned.
+        this.link(entry);
+      }
     }
   }
 

@@ -11,6 +11,7 @@ import { type Isolate, IsolateRegistry, type IsolatesHandle } from "../../../src
 import { JobBoard, type JobBoardHandle } from "../../../src/sync/job_board.ts";
 import { LabelWatch, type LabelWatchHandle } from "../../../src/sync/label_watch.ts";
 import { KeyedTable, type KeyedTableHandle } from "../../../src/sync/keyed_table.ts";
+import { setStepHook } from "../../../src/sync/steps.ts";
 import type { SyncError } from "../../../src/sync/sync_error.ts";
 import { SharedExclusiveLock } from "../../../src/sync/shared_exclusive_lock.ts";
 
@@ -232,6 +233,16 @@ const ACTIONS: Record<string, Action> = {
       board.releaseHold(hold);
       count(flags, 2);
     }
+  },
+  /** Has a hold, and dies while giving it back: between deciding that somebody else gets the bytes and giving them. */
+  dieGranting({ board, flags }, bytes: number) {
+    const hold = board.hold(bytes, 5000)!;
+    count(flags, 0);
+    waitFor(flags, 1);
+    setStepHook((point) => {
+      if (point === "board.claimed") throw new Error("dies at board.claimed");
+    });
+    board.releaseHold(hold);
   },
   /** A hold that is refused: the error's code. */
   holdRefused({ board, flags }, bytes: number) {
