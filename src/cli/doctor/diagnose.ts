@@ -6,6 +6,7 @@
 import { AnyAgcError } from "../../errors.ts";
 import type { DeviceCapabilities } from "../../gpu/capabilities.ts";
 import type { DeviceSummary } from "../../gpu/choose_device.ts";
+import type { CacheInspection } from "../../driver/shader_cache/inspect.ts";
 import { checkDevice } from "./device_checks.ts";
 import { checkLimits, type HostLimits } from "./limits.ts";
 import { bytesText } from "./units.ts";
@@ -32,6 +33,8 @@ export interface Probes {
   limits(): HostLimits;
   /** Folder for caches; undefined when none can be used. */
   cacheFolder(): string | undefined;
+  /** What earlier runs left of recompiled shaders; undefined when nothing is kept, or nothing is there. */
+  shaderCache(): CacheInspection | undefined;
 }
 
 /** One line of the diagnosis. */
@@ -121,10 +124,25 @@ export async function diagnose(probes: Probes): Promise<Diagnosis> {
       }
       : { name: "cache", state: "ok", text: cache },
   );
+  const shaders = probes.shaderCache();
+  if (shaders !== undefined) checks.push(shaderCacheCheck(shaders));
   return {
     ok: checks.every((c) => c.state !== "problem"),
     checks,
     devices: summaries.map((summary, index) => ({ ...summary, chosen: index === chosen })),
+  };
+}
+
+/** What is damaged is recompiled, and written anew by the run that needs it. */
+function shaderCacheCheck({ folder, entries, otherVersions, damaged, bytes }: CacheInspection): Check {
+  const others = otherVersions === 0 ? "" : `, ${otherVersions} of other versions`;
+  const text = `${entries} recompiled shader${entries === 1 ? "" : "s"}${others}, ${bytesText(bytes)} in ${folder}`;
+  if (damaged.length === 0) return { name: "shader cache", state: "ok", text };
+  const files = damaged.slice(0, 3).join(", ") + (damaged.length > 3 ? ", ..." : "");
+  return {
+    name: "shader cache",
+    state: "warning",
+    text: `${text}; ${damaged.length} damaged, which will be made again: ${files}`,
   };
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 import { findSpirvTools, openSpirvTools } from "../../../ffi/spirv_tools.ts";
+import { inspectShaderCache } from "../../driver/shader_cache/inspect.ts";
+import { shaderCacheFolder } from "../../driver/shader_cache/open_cache.ts";
 import { chooseDevice } from "../../gpu/choose_device.ts";
 import { describeDevices } from "../../gpu/device.ts";
 import { createInstance, listLayers, loaderVersion } from "../../gpu/instance.ts";
@@ -37,6 +39,10 @@ export const HOST_PROBES: Probes = {
   isolates: probeIsolates,
   limits: () => readLimits(readText),
   cacheFolder,
+  shaderCache() {
+    const folder = shaderCacheFolder();
+    return folder === undefined ? undefined : inspectShaderCache(folder);
+  },
 };
 
 function readText(path: string): string | undefined {

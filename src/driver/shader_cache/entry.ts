@@ -85,17 +85,31 @@ export type EntryContent =
   /** Not as it was written. */
   | { readonly kind: "damaged" };
 
-/** Reads an entry for a request. @param code the request's, which may go on behind the entry's */
-export function decodeEntry(bytes: Uint8Array<ArrayBuffer>, { state }: RequestKey, code: Uint32Array): EntryContent {
-  const damaged = { kind: "damaged" } as const, other = { kind: "other" } as const;
-  if (bytes.length < HEADER_BYTES || !sameBytes(bytes.subarray(0, MAGIC.length), MAGIC)) return damaged;
+/** Where the parts of an entry begin; undefined of bytes that are not as they were written. Clears the checksum. */
+function layoutOf(bytes: Uint8Array<ArrayBuffer>) {
+  if (bytes.length < HEADER_BYTES || !sameBytes(bytes.subarray(0, MAGIC.length), MAGIC)) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const [version, stateBytes, codeWords, bodyBytes] = [8, 12, 16, 20].map((at) => view.getUint32(at, true));
   const codeAt = align(HEADER_BYTES + stateBytes), bodyAt = align(codeAt + codeWords * 4);
-  if (bodyAt + bodyBytes !== bytes.length) return damaged;
+  if (bodyAt + bodyBytes !== bytes.length) return undefined;
   const sum = bytes.slice(CHECKSUM_AT, HEADER_BYTES);
   bytes.fill(0, CHECKSUM_AT, HEADER_BYTES);
-  if (!sameBytes(byteChecksum(bytes), sum)) return damaged;
+  return sameBytes(byteChecksum(bytes), sum) ? { version, stateBytes, codeWords, codeAt, bodyAt } : undefined;
+}
+
+/** The version of an entry that is whole; undefined of one that is not. */
+export function checkEntry(bytes: Uint8Array<ArrayBuffer>): number | undefined {
+  const layout = layoutOf(bytes);
+  if (layout?.version !== RECOMPILER_VERSION) return layout?.version;
+  return decodeArtifact(bytes.subarray(layout.bodyAt))?.codeWords === layout.codeWords ? layout.version : undefined;
+}
+
+/** Reads an entry for a request. @param code the request's, which may go on behind the entry's */
+export function decodeEntry(bytes: Uint8Array<ArrayBuffer>, { state }: RequestKey, code: Uint32Array): EntryContent {
+  const damaged = { kind: "damaged" } as const, other = { kind: "other" } as const;
+  const layout = layoutOf(bytes);
+  if (layout === undefined) return damaged;
+  const { version, stateBytes, codeWords, codeAt, bodyAt } = layout;
   if (version !== RECOMPILER_VERSION || codeWords > code.length) return other;
   if (!sameBytes(bytes.subarray(HEADER_BYTES, HEADER_BYTES + stateBytes), state)) return other;
   if (!sameBytes(bytes.subarray(codeAt, codeAt + codeWords * 4), bytesOf(code.subarray(0, codeWords)))) return other;

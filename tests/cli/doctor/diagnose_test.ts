@@ -75,6 +75,7 @@ const healthy: Probes = {
   isolates: () => Promise.resolve({ main: 1, worker: 2 }),
   limits: () => ({}),
   cacheFolder: () => "/cache",
+  shaderCache: () => undefined,
   validationLayer: () => {},
   spirvTools: () => ({ path: "/lib/x.so", version: "v2023.1" }),
 };
@@ -176,4 +177,19 @@ Deno.test("workers that do not run are a problem, no usable cache folder a warni
   const texts = Object.fromEntries(diagnosis.checks.map((c) => [c.name, `${c.state}: ${c.text}`]));
   assertEquals(texts.isolates, "problem: a worker does not run: no answer.");
   assertMatch(texts.cache, /^warning: .*ANYAGC_CACHE_DIR=FOLDER/);
+});
+
+Deno.test("the diagnosis says what the shader cache holds, and names what is damaged in it as a warning", async () => {
+  const found = { folder: "/cache/shaders", entries: 3, otherVersions: 2, damaged: [] as string[], bytes: 3 << 20 };
+  const check = async (shaderCache: Probes["shaderCache"]) =>
+    (await diagnose({ ...healthy, shaderCache })).checks.find(({ name }) => name === "shader cache");
+  assertEquals(await check(() => undefined), undefined);
+  assertEquals(await check(() => found), {
+    name: "shader cache",
+    state: "ok",
+    text: "3 recompiled shaders, 2 of other versions, 3 MiB in /cache/shaders",
+  });
+  const damaged = await check(() => ({ ...found, damaged: ["a.shader", "b.shader", "c.shader", "d.shader"] }));
+  assertEquals(damaged?.state, "warning");
+  assertMatch(damaged!.text, /4 damaged, which will be made again: a\.shader, b\.shader, c\.shader, \.\.\.$/);
 });

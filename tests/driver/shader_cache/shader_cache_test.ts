@@ -1,8 +1,10 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { entryName, requestKey, stateText } from "../../../src/driver/shader_cache/entry.ts";
+import { inspectShaderCache } from "../../../src/driver/shader_cache/inspect.ts";
 import { openShaderCache } from "../../../src/driver/shader_cache/open_cache.ts";
 import { ShaderCache } from "../../../src/driver/shader_cache/shader_cache.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
+import { byteChecksum } from "../../../src/storage/byte_checksum.ts";
 import { Random } from "../../support/random.ts";
 import { entries, inFolder, type Made, madeShaders } from "./support.ts";
 
@@ -251,4 +253,24 @@ Deno.test("ANYPS5_SHADER_CACHE_DIR names the folder, and ANYPS5_NO_SHADER_CACHE 
     } finally {
       names.forEach((name, k) => before[k] === undefined ? Deno.env.delete(name) : Deno.env.set(name, before[k]));
     }
+  }));
+
+Deno.test("looking through a folder finds the whole entries, those of other versions, and the damaged ones by name", () =>
+  inFolder((folder) => {
+    assertEquals(inspectShaderCache(`${folder}/none`), undefined);
+    filled(folder);
+    const names = entries(folder), sizes = names.map((name) => Deno.statSync(`${folder}/${name}`).size);
+    const whole = { folder, otherVersions: 0, damaged: [], bytes: sizes.reduce((sum, size) => sum + size, 0) };
+    assertEquals(inspectShaderCache(folder), { ...whole, entries: MADE.length });
+    const bytes = Deno.readFileSync(`${folder}/${names[0]}`);
+    bytes[bytes.length - 1] ^= 1;
+    Deno.writeFileSync(`${folder}/${names[0]}`, bytes);
+    // Another version, whole: its checksum is made anew.
+    const other = Deno.readFileSync(`${folder}/${names[1]}`);
+    new DataView(other.buffer).setUint32(8, 1, true);
+    other.fill(0, 24, 32);
+    other.set(byteChecksum(other), 24);
+    Deno.writeFileSync(`${folder}/${names[1]}`, other);
+    const found = inspectShaderCache(folder)!;
+    assertEquals([found.entries, found.otherVersions, found.damaged], [MADE.length - 2, 1, [names[0]]]);
   }));
