@@ -99,6 +99,8 @@ deviceTest("the pipelines of a queued submission are there before its turn", (de
     while (machine.work(Pool.Prebuild));
     assertEquals([room.creations().created, room.room.pipelines.stats().ready], [2, 2]);
     const made = [room.room.artifacts.stats().created, room.room.pipelines.stats().created];
+    // What lies behind a program is not part of it.
+    machine.memory.initialize(0x2_0000_0000n + 512n, Uint8Array.of(1, 2, 3, 4));
     machine.run();
     assertEquals([room.room.artifacts.stats().created, room.room.pipelines.stats().created], made, "nothing was left");
     assertEquals(machine.words(to.address, 64), expected);
