@@ -16,7 +16,7 @@ import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
 import { packProgram, requirePackShape } from "./packed.ts";
 import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
-import { observesWave } from "./spirv/lane_mode.ts";
+import { observesWave, packedIsCheaper } from "./spirv/lane_mode.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
 import { recompileStage } from "./stages/recompile_stage.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
@@ -84,7 +84,9 @@ export function recompile(
   };
   let artifact: Artifact;
   try {
+    const cheaper = packedIsCheaper(ir, simplified, request);
     if (request.device.laneMode === "packed" && observesWave(ir)) artifact = packed("packed was asked for");
+    else if (cheaper !== undefined) artifact = packed(cheaper);
     else {
       checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
       artifact = emitCompute(ir, request, { plan, ...watch });

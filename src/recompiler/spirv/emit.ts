@@ -1,16 +1,16 @@
 import type { Ir } from "../ir/ir.ts";
-import { InputKind, Op, OPS } from "../ir/ops.ts";
+import { Op, OPS } from "../ir/ops.ts";
 import { throwRefusals } from "../lift/refusal.ts";
 import { bufferOf, type ResourcePlan } from "../resources/plan.ts";
 import type { PackShape } from "../passes/pack/shape.ts";
-import { type Artifact, lacksLanes, type RecompileRequest } from "../request.ts";
+import type { Artifact, RecompileRequest } from "../request.ts";
 import { ARITHMETIC } from "./arithmetic.ts";
 import { Capability, Decoration } from "./codes.ts";
 import { checkConvergence, Convergence } from "./convergence.ts";
 import { Emitter, type Handler, type HandlerTable } from "./emitter.ts";
-import { isExchange, planExchanges } from "./exchange_plan.ts";
+import { planExchanges } from "./exchange_plan.ts";
 import { DOUBLE } from "./double.ts";
-import { chooseLaneMode, type LaneModeChoice } from "./lane_mode.ts";
+import { chooseLaneMode, firstExchange, hasWholeWaves, type LaneModeChoice } from "./lane_mode.ts";
 import { NativeExchange } from "./native_wave.ts";
 import { PackedExchange } from "./packed_wave.ts";
 import { declareFloatModes, FLOAT } from "./float.ts";
@@ -84,16 +84,12 @@ export const HANDLERS: readonly Handler[] = OPS.map(({ name }) => {
  */
 export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOptions = {}): Artifact {
   const usage = scanUsage(ir);
-  const firstExchange = usage.first.reduce(
-    (first, at, op) => at >= 0 && isExchange(op) && (first < 0 || at < first) ? at : first,
-    -1,
-  );
-  const lacking = firstExchange >= 0 && lacksLanes(request) && asksForThread(ir);
+  const first = firstExchange(ir), lacking = first >= 0 && hasWholeWaves(ir, request);
   const { packed } = options;
   let choice: LaneModeChoice;
   if (packed !== undefined) choice = { mode: "packed", reason: packed.reason };
   else if (options.laneMode !== undefined) choice = { mode: options.laneMode, reason: "asked for" };
-  else choice = chooseLaneMode(ir, request, firstExchange, lacking);
+  else choice = chooseLaneMode(ir, request, first, lacking);
   const native = choice.mode === "native", wholeWaves = lacking || native || packed !== undefined;
   const facts = gatherFacts(ir, request.waveSize, request.workgroupSize, wholeWaves);
   const e = new Emitter(ir, request, usage, facts, options.plan);
@@ -101,14 +97,14 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   e.native = native;
   e.packed = packed;
   if (packed !== undefined) e.module.capability(Capability.GroupNonUniform);
-  if (firstExchange >= 0 && choice.mode === "laneless") {
-    throw e.refuse(firstExchange, "lane-exchange", "the program observes the wave, which a laneless module cannot");
+  if (first >= 0 && choice.mode === "laneless") {
+    throw e.refuse(first, "lane-exchange", "the program observes the wave, which a laneless module cannot");
   }
   declareFloatModes(e);
   checkLds(e);
   e.functions.wideLds = needsWideLds(e);
   writePrologue(e);
-  if (firstExchange >= 0 || usage.present[Op.Barrier] !== 0) prepareExchange(e, firstExchange >= 0);
+  if (first >= 0 || usage.present[Op.Barrier] !== 0) prepareExchange(e, first >= 0);
   const prologue = e.body.words.length;
   const operations = options.account === undefined ? undefined : new Uint32Array(ir.length);
   if (e.exchange === undefined) emitAll(e, operations);
@@ -120,7 +116,7 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
   const sharedBytes =
     (e.functions.variables.has("lds") ? ldsDwords(e) * 4 + (e.functions.wideLds ? ldsDwords(e) % 2 * 4 : 0) : 0) +
     (e.exchange?.sharedBytes ?? 0);
-  checkShared(e, sharedBytes, firstExchange);
+  checkShared(e, sharedBytes, first);
   const localSize = e.wholeWaves ? [threads(e) / (packed?.slots ?? 1), 1, 1] as const : request.workgroupSize;
   const spirv = e.module.finish(localSize);
   if (operations !== undefined) {
@@ -141,12 +137,6 @@ export function emitCompute(ir: Ir, request: RecompileRequest, options: EmitOpti
     instructionCount: countPlaces(ir),
     insertedBarriers: insertedBarriers(ir),
   };
-}
-
-/** Whether lanes are told apart from threads. */
-function asksForThread(ir: Ir): boolean {
-  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Input && ir.a[i] === InputKind.ThreadActive) return true;
-  return false;
 }
 
 /** 1 for operations that end a block. */

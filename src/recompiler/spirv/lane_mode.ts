@@ -1,8 +1,10 @@
 import { RefusedError } from "../../errors.ts";
 import type { Ir } from "../ir/ir.ts";
-import { Op, OPS } from "../ir/ops.ts";
+import { InputKind, Op, OPS } from "../ir/ops.ts";
 import { type Artifact, lacksLanes, type RecompileRequest, threadsOf } from "../request.ts";
+import { packShape } from "../passes/pack/shape.ts";
 import { isExchange } from "./exchange_plan.ts";
+import { estimateModes, MODE_COST } from "./mode_cost.ts";
 
 /** How guest lanes map to invocations, and why so. */
 export interface LaneModeChoice {
@@ -11,18 +13,13 @@ export interface LaneModeChoice {
 }
 
 /**
- * Operations of the program per exchange from which on a required subgroup size is not worth it, on a device that could choose a narrower one: it costs
- * registers in all of the program, and an exchange through workgroup memory about as much as this many operations. Requiring one has made a driver spill
- * for 20 minutes what took 2 seconds without (spec of the wave modes: upstream's figures).
- */
-const OPERATIONS_PER_EXCHANGE = 64;
-
-/**
  * Chooses the lane mode of a program.
  *
  * - `laneless`: it never observes the wave.
  * - `native`: a host subgroup is a guest wave, and lanes exchange by subgroup operations. Needs a device of which subgroups of that size can be required.
  * - `spanned`: lanes exchange through workgroup memory, on hosts of any width.
+ *
+ * What spanned refuses, or what {@linkcode packedIsCheaper} finds, is packed (recompile.ts).
  *
  * @param firstExchange the first operation that looks at other lanes; -1 without one
  * @param wholeWaves lanes without threads can be invocations
@@ -51,7 +48,9 @@ export function chooseLaneMode(
   const { minimum, maximum } = device.requiredSubgroup!;
   if (minimum === maximum) return { mode: "native", reason: `${observes}; all subgroups have ${waveSize} lanes` };
   const { exchanges, operations } = count(ir);
-  const worth = operations < exchanges * OPERATIONS_PER_EXCHANGE;
+  // A required subgroup size is not worth it for few exchanges on a device that could choose a narrower one: it costs registers in all of the program.
+  // Requiring one has made a driver spill for 20 minutes what took 2 seconds without (spec of the wave modes: upstream's figures).
+  const worth = operations < exchanges * MODE_COST.spannedExchange;
   return {
     mode: worth ? "native" : "spanned",
     reason: `${observes}; ${exchanges} exchanges in ${operations} operations are ${
@@ -82,6 +81,39 @@ function count(ir: Ir): { exchanges: number; operations: number } {
     else if (ir.op[i] !== Op.Const && ir.op[i] !== Op.Nop) operations++;
   }
   return { exchanges, operations };
+}
+
+/** The first operation that looks at other lanes; -1 without one. */
+export function firstExchange(ir: Ir): number {
+  for (let i = 1; i < ir.length; i++) if (isExchange(ir.op[i])) return i;
+  return -1;
+}
+
+/** Whether lanes without threads are invocations of a program whose lanes look at each other. */
+export function hasWholeWaves(ir: Ir, request: RecompileRequest): boolean {
+  if (!lacksLanes(request)) return false;
+  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Input && ir.a[i] === InputKind.ThreadActive) return true;
+  return false;
+}
+
+/**
+ * Why a program that would be spanned had better be packed; undefined when it should not.
+ *
+ * @param ir the program behind the regions pass
+ * @param simplified the same before it
+ */
+export function packedIsCheaper(ir: Ir, simplified: Ir, request: RecompileRequest): string | undefined {
+  const first = firstExchange(ir);
+  if (first < 0 || request.device.laneMode !== undefined) return undefined;
+  const { mode, reason } = chooseLaneMode(ir, request, first, hasWholeWaves(ir, request));
+  const shape = packShape(request);
+  if (mode !== "spanned" || typeof shape === "string") return undefined;
+  // Requiring wider subgroups than the device could choose costs more than is known here.
+  if (request.device.requiredSubgroup!.minimum < shape.width) return undefined;
+  const { spanned, packed } = estimateModes(ir, simplified, shape.slots);
+  if (packed >= spanned) return undefined;
+  const lanes = shape.slots === 1 ? "1 lane" : `${shape.slots} lanes`;
+  return `${reason}; packed with ${lanes} an invocation is estimated at ${packed} operations, spanned at ${spanned}`;
 }
 
 /** Whether a program observes the wave: lanes look at each other, or pass data through LDS without a barrier of the guest's (passes/lds_hazards.ts). */

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { RecompilerDevice } from "../../../src/recompiler/request.ts";
@@ -9,6 +9,16 @@ import { ABLE_DEVICE, makeRequest } from "../../support/lift.ts";
 const OBSERVES = Uint32Array.of(0x7e000500, 0x7e020200, 0xdc708000, 0x007d0102, 0xbf810000);
 /** The same without the first one. */
 const BLIND = OBSERVES.slice(1);
+
+/** The first one with so many additions more, each of the last one's result: v_add_nc_u32 v1, v1, v0. */
+const longer = (additions: number) =>
+  Uint32Array.of(...OBSERVES.slice(0, 2), ...new Array(additions).fill(0x4a020101), ...OBSERVES.slice(2));
+/** Many exchanges, each of the last one's result: v_readfirstlane_b32 s0, v1; v_xor_b32 v1, s0, v0. */
+const EXCHANGES = Uint32Array.of(
+  ...OBSERVES.slice(0, 2),
+  ...new Array(20).fill([0x7e000501, 0x3a020000]).flat(),
+  ...OBSERVES.slice(2),
+);
 
 /** The artifact for a device whose subgroups have these sizes. */
 function made(
@@ -54,7 +64,7 @@ Deno.test("a wave is spanned where the device cannot make it a subgroup, and the
     [sizes(32, 32, 4), { threads: 256 }, "a workgroup has at most 4 subgroups"],
   ] as const;
   for (const [required, options, why] of cases) {
-    const artifact = made(OBSERVES, required, options);
+    const artifact = made(longer(100), required, options);
     assertEquals([artifact.laneMode, artifact.subgroupSize], ["spanned", undefined]);
     assertStringIncludes(artifact.laneModeReason, why);
     assert(artifact.sharedBytes > 0);
@@ -65,8 +75,7 @@ Deno.test("on a device that could choose narrower subgroups, exchanges must be w
   const artifact = made(OBSERVES, sizes(8, 32));
   assertEquals([artifact.laneMode, artifact.subgroupSize], ["native", 32]);
   assertStringIncludes(artifact.laneModeReason, "1 exchanges in ");
-  // 100 additions more, each of the last one's result: v_add_nc_u32 v1, v1, v1.
-  const long = Uint32Array.of(...OBSERVES.slice(0, 2), ...new Array(100).fill(0x4a020301), ...OBSERVES.slice(2));
+  const long = longer(100);
   const spanned = made(long, sizes(8, 32));
   assertEquals([spanned.laneMode, spanned.subgroupSize], ["spanned", undefined]);
   assertStringIncludes(spanned.laneModeReason, "are not worth subgroups of 32 lanes on a device of 8 to 32");
@@ -80,6 +89,104 @@ Deno.test("the user's choice wins, and is refused by name where the device canno
   const error = assertThrows(() => made(OBSERVES, sizes(8), { laneMode: "native" }), RefusedError);
   assertStringIncludes(error.message, "native was asked for: subgroups of the device have 8 lanes");
   assertEquals([error.code, error.place.pc], ["recompiler.lane-mode", 0]);
+});
+
+Deno.test("many exchanges among few operations are packed where a subgroup cannot be a wave, and the reason has both estimates", () => {
+  for (const [width, waveSize] of [[8, 32], [8, 64], [32, 64]] as const) {
+    const artifact = made(EXCHANGES, sizes(width), { waveSize, threads: waveSize * 2 });
+    assertEquals([artifact.laneMode, artifact.subgroupSize, ...artifact.workgroupSize], [
+      "packed",
+      width,
+      2 * width,
+      1,
+      1,
+    ]);
+    assertMatch(
+      artifact.laneModeReason,
+      /packed with \d lanes an invocation is estimated at \d+ operations, spanned at \d+/,
+    );
+    assertEquals(artifact.sharedBytes, 0);
+    assertEquals(openSpirvTools().validate(artifact.spirv), []);
+    assertEquals(made(longer(100), sizes(width), { waveSize }).laneMode, "spanned");
+    assertEquals(made(EXCHANGES, sizes(width), { waveSize, laneMode: "spanned" }).laneMode, "spanned");
+  }
+  assertEquals(made(EXCHANGES, sizes(8, 16), { waveSize: 32 }).laneMode, "spanned");
+});
+
+Deno.test("packed is what the user asks for, with one lane an invocation too, and is refused by name where subgroups are wider than the wave", () => {
+  for (
+    const [required, waveSize, width] of [[sizes(8), 32, 8], [sizes(32), 32, 32], [sizes(8, 16), 64, 16], [
+      sizes(64),
+      64,
+      64,
+    ]] as const
+  ) {
+    const artifact = made(longer(100), required, { waveSize, laneMode: "packed" });
+    assertEquals([artifact.laneMode, artifact.subgroupSize], ["packed", width]);
+    assertStringIncludes(artifact.laneModeReason, "packed was asked for");
+    assertEquals(openSpirvTools().validate(artifact.spirv), []);
+  }
+  for (
+    const [required, why] of [[sizes(64), "subgroups of the device have at least 64 lanes"], [
+      undefined,
+      "the device has no subgroups",
+    ]] as const
+  ) {
+    const error = assertThrows(() => made(OBSERVES, required, { laneMode: "packed" }), RefusedError);
+    assertStringIncludes(error.message, `packed was asked for: ${why}`);
+    assertEquals(error.code, "recompiler.lane-mode");
+  }
+  assertEquals(made(BLIND, undefined, { laneMode: "packed" }).laneMode, "laneless");
+});
+
+/** LDS in lockstep, and a barrier, in a loop that each wave leaves as what it has read tells it: that the waves stay together is not known. */
+const ADDITIONS = 100;
+const PARTING = Uint32Array.of(
+  0xbe800380, // s_mov_b32 s0, 0
+  0x34020082, // v_lshlrev_b32 v1, 2, v0
+  ...new Array(ADDITIONS).fill(0x4a080104), // v_add_nc_u32 v4, v4, v0
+  0xd8340000,
+  0x00000401, // ds_write_b32 v1, v4
+  0xd8d80004,
+  0x03000001, // ds_read_b32 v3, v1 offset:4
+  0xbf8cc07f, // s_waitcnt lgkmcnt(0)
+  0xbf8a0000, // s_barrier
+  0x80008100, // s_add_u32 s0, s0, 1
+  0x7e020503, // v_readfirstlane_b32 s1, v3
+  0xbf0a0100, // s_cmp_lt_u32 s0, s1
+  0xbf85fff6 - ADDITIONS, // s_cbranch_scc1 to the first addition
+  0xbf810000,
+);
+
+Deno.test("what spanned refuses because the waves of a workgroup part is packed, once; where that is not possible the refusal says both", () => {
+  const of = (
+    required: RecompilerDevice["requiredSubgroup"],
+    laneMode?: RecompilerDevice["laneMode"],
+    code = PARTING,
+  ) =>
+    recompile(makeRequest({
+      code,
+      waveSize: 32,
+      workgroupSize: [64, 1, 1],
+      ldsBytes: 1024,
+      device: { ...ABLE_DEVICE, requiredSubgroup: required, laneMode },
+    }));
+  for (const [required, width] of [[sizes(8), 8], [sizes(32), 32], [sizes(8, 32), 32]] as const) {
+    const artifact = of(required);
+    assertEquals([artifact.laneMode, artifact.subgroupSize, artifact.workgroupSize[0]], ["packed", width, 2 * width]);
+    assertStringIncludes(artifact.laneModeReason, "spanned does not do it: ");
+    assertEquals(openSpirvTools().validate(artifact.spirv), []);
+  }
+  for (const mode of ["spanned", "native"] as const) {
+    assertThrows(() => of(sizes(32), mode), RefusedError, "control flow that");
+  }
+  const error = assertThrows(() => of(undefined), RefusedError, "control flow that");
+  assertStringIncludes(error.message, "it cannot be packed either: the device has no subgroups");
+  // Other errors surface as they are: s_trap 1 before the loop.
+  const trap = Uint32Array.of(0xbf920001, ...PARTING);
+  const refused = assertThrows(() => of(sizes(8), undefined, trap), RefusedError);
+  assertEquals(refused.message.includes("packed"), false, refused.message);
+  assertEquals(refused.code, "recompiler.control-flow");
 });
 
 Deno.test("native code is shorter than spanned code", () => {

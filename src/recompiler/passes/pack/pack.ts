@@ -193,6 +193,8 @@ class Packer {
         if (!varies) return this.#all(i, this.#use(a, 0));
         if (this.#varying[b] === 0) return this.#all(i, lanes.read(this.#values(a), this.#use(b, 0)));
         return this.#each(i, lanes.shuffle(this.#values(a), this.#values(b)));
+      default:
+        throw new Error(`${OPS[ir.op[i]].name} is no exchange of a wave`);
     }
   }
 }
