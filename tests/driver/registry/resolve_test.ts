@@ -1,15 +1,17 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { failureOf } from "../../../src/driver/pools/failures.ts";
-import { keyOfRequest, runRecompileJob } from "../../../src/driver/pools/preparation.ts";
+import { keyOfRequest, noteFailure, runRecompileJob } from "../../../src/driver/pools/preparation.ts";
 import { Pool, type Room } from "../../../src/driver/pools/room.ts";
 import { type Abi, computeAbi, recordAbi, recordProgram, stageAbi } from "../../../src/driver/registry/abi.ts";
 import { createInterpolantMapping } from "../../../src/driver/registry/interpolants.ts";
 import { linkShaders } from "../../../src/driver/registry/link_shaders.ts";
+import type { Resolution } from "../../../src/driver/registry/variant_maker.ts";
 import { closePreparation } from "../../../src/driver/registry/shutdown.ts";
 import { ShaderCache } from "../../../src/driver/shader_cache/shader_cache.ts";
 import { RefusedError } from "../../../src/errors.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
 import { heldLocks } from "../../../src/sync/held_locks.ts";
+import { setStepHook } from "../../../src/sync/steps.ts";
 import { SyncError } from "../../../src/sync/sync_error.ts";
 import { waitCounts } from "../../../src/sync/waits.ts";
 import { evaluatedDevice, EvaluatedExecutor } from "../../support/spirv_eval/executor.ts";
@@ -148,6 +150,38 @@ Deno.test("a pixel shader that fails only when it is built for its ABI: the call
   assertEquals([lines.length, registry.lines.length], [1, 0]);
   assert(await closePreparation(room, [pool], registry));
   nothingLeft(room);
+});
+
+Deno.test("a failure is marked before the variant is free to be asked for: at no moment is it queued again", () => {
+  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
+  const record = guest.compute([S_TRAP, S_ENDPGM]), own = recordAbi(record)!, shader = registry.registerShader(record);
+  const seen: Resolution[] = [];
+  let asking = false;
+  setStepHook((point) => {
+    if (asking || !point.startsWith("table.")) return;
+    asking = true;
+    // Not while the table's own lock is held: nobody could ask then.
+    if (heldLocks() === 0) seen.push(registry.resolveShaderAbi(shader, own));
+    asking = false;
+  });
+  try {
+    work(room);
+  } finally {
+    setStepHook(undefined);
+  }
+  assertEquals([...new Set(seen)], ["pending", "failed"]);
+  assertEquals([registry.resolveShaderAbi(shader, own), room.board.stats().queued], ["failed", 0]);
+  nothingLeft(room);
+});
+
+Deno.test("a failure is logged once, however often it happens", () => {
+  const guest = new ShaderGuest(), room = idleRoom(), lines: string[] = [];
+  const registry = registryOf(room, guest), shader = registry.registerShader(guest.compute(literalProgram(1)));
+  const { key } = keyOfRequest(registry.request(shader, recordAbi(shader.record)!));
+  for (let i = 0; i < 3; i++) {
+    noteFailure(room, key, "the shader", new Error(`fails\n  ${i}`), { log: (line) => lines.push(line) });
+  }
+  assertEquals(lines, ["the shader was not prepared in the background: fails; 0; it is tried again where it is used"]);
 });
 
 Deno.test("with APS5_SYNC_SHADER_PREPARE the call recompiles, and throws what the recompiler throws, each time", () => {
