@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { PreparedRun, WrappableDevice } from "../driver/device.ts";
+import type { PreparedRun, StartHooks, WrappableDevice } from "../driver/device.ts";
 import { ExitCode } from "../errors.ts";
 import type { Picture } from "../guest/frame.ts";
 import type { Program } from "../guest/program.ts";
@@ -111,14 +111,20 @@ async function runWithDrivers(context: CommandContext) {
     `running ${program.name} on ${device.name}`,
     RUN_UNIT,
     countDispatches(program),
-    (progress) =>
-      device.run(program, {
+    (progress) => {
+      const hooks: StartHooks = {
         timeline: recording?.timeline,
         wrap: (executor) => {
           const recorded = recording?.wrap(executor) ?? executor;
           return new WatchedExecutor(verification?.wrap(recorded) ?? recorded, progress);
         },
-      }),
+        onDispatches: (count) => progress.update(count),
+        onTimeline: () => recording?.beforeWork(),
+        keepModule: (report, words) => recording?.keep(report, words),
+      };
+      // What is verified is executed step by step, its queues in turns.
+      return verification === undefined ? device.start(program, hooks) : device.run(program, hooks);
+    },
   );
   // Also of a run that a signal or the host ended: that is when somebody wants to know.
   let traced: ReturnType<NonNullable<typeof trace>["write"]> | undefined;

@@ -7,10 +7,11 @@ import type { VulkanQueueData } from "../driver/vulkan/queue_executor.ts";
 import { serveQueue } from "../driver/queues/queue_isolate.ts";
 
 serveQueue({
-  vulkan: async (data, memory, place) => {
+  async vulkan() {
     const { openVulkanQueue } = await import("../driver/vulkan/queue_executor.ts");
-    return openVulkanQueue({ ...data as VulkanQueueData, queue: place }, memory);
+    return (data, memory, place) => openVulkanQueue({ ...data as VulkanQueueData, queue: place }, memory);
   },
-  software: async (data, memory) =>
-    (await import("../driver/software/queue_executor.ts")).openSoftwareQueue(data, memory),
+  async software() {
+    return (await import("../driver/software/queue_executor.ts")).openSoftwareQueue;
+  },
 });

@@ -19,6 +19,10 @@ export async function runWatched(
     `${what} ${program.name} on ${device.name}`,
     RUN_UNIT,
     countDispatches(program),
-    (progress) => device.run(program, { wrap: (executor) => new WatchedExecutor(executor, progress) }),
+    (progress) =>
+      device.start(program, {
+        wrap: (executor) => new WatchedExecutor(executor, progress),
+        onDispatches: (count) => progress.update(count),
+      }),
   );
 }

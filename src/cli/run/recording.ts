@@ -13,6 +13,7 @@ export class RunRecording {
   /** Called before anything that may take long. */
   beforeWork: () => void = () => {};
   #executor: RecordingExecutor | undefined;
+  readonly #kept = new Map<ProgramReport, Uint32Array>();
 
   /** @param window what of the run is asked for; all of it when left out */
   constructor(window?: TimeWindow) {
@@ -24,8 +25,13 @@ export class RunRecording {
     return this.#executor = new RecordingExecutor(executor, this.timeline, () => this.beforeWork());
   }
 
+  /** Takes the module of a program that ran in an isolate of its own queue. */
+  keep(report: ProgramReport, words: Uint32Array): void {
+    this.#kept.set(report, words);
+  }
+
   /** The module of a program that ran; undefined for one that was interpreted. */
   kept(report: ProgramReport): Uint32Array | undefined {
-    return this.#executor?.kept.get(report);
+    return this.#kept.get(report) ?? this.#executor?.kept.get(report);
   }
 }

@@ -20,8 +20,7 @@ export interface OpenedExecutor {
  * @param data the source's
  * @param place counts the program's queues from 0
  */
-export type ExecutorKind = (
-  data: unknown,
-  memory: GuestMemory,
-  place: number,
-) => OpenedExecutor | Promise<OpenedExecutor>;
+export type ExecutorKind = (data: unknown, memory: GuestMemory, place: number) => OpenedExecutor;
+
+/** Kinds by their names; loaded when they are wanted. */
+export type ExecutorKinds = Readonly<Record<string, () => Promise<ExecutorKind>>>;

@@ -20,7 +20,13 @@ export interface ExecutorSource {
   readonly data: unknown;
 }
 
-/** The first message: everything that a queue needs. */
+/** Load what a kind of executors needs, ahead of the start. */
+export interface QueueLoad {
+  readonly type: "load";
+  readonly kind: string;
+}
+
+/** Everything that a queue needs. */
 export interface QueueStart {
   readonly type: "start";
   /** Guest queue. */
@@ -52,7 +58,7 @@ export interface QueueEnd {
 }
 
 /** To a queue's isolate. */
-export type ToQueue = QueueStart | QueueSubmit | QueueEnd;
+export type ToQueue = QueueLoad | QueueStart | QueueSubmit | QueueEnd;
 
 /** Spans with the clock of the isolate: its time zero in milliseconds since 1970. */
 export interface QueueSpans {

@@ -23,7 +23,7 @@ import {
   type WaitReport,
   waitText,
 } from "../run_program.ts";
-import type { ExecutorKind, OpenedExecutor } from "./executor_kinds.ts";
+import type { ExecutorKinds, OpenedExecutor } from "./executor_kinds.ts";
 import type { FromQueue, Ordered, QueueResults, QueueStart, ToQueue } from "./messages.ts";
 
 /** Spans are sent at most so often, in milliseconds. */
@@ -40,27 +40,30 @@ interface Scope {
  *
  * @param kinds where executors come from, by the kind of their source
  */
-export function serveQueue(kinds: Readonly<Record<string, ExecutorKind>>): void {
+export function serveQueue(kinds: ExecutorKinds): void {
   const scope = globalThis as unknown as Scope;
-  let queue: QueueIsolate | undefined;
+  let queue: QueueIsolate | undefined, failed = false;
   // Opening takes time, and messages come meanwhile.
   let order: Promise<void> = Promise.resolve();
   globalThis.addEventListener("message", (event) => {
     const message = (event as MessageEvent<ToQueue>).data;
     order = order.then(async () => {
-      if (message.type === "start") {
+      // Whatever keeps a kind from loading, the start says.
+      if (message.type === "load") await kinds[message.kind]().catch(() => {});
+      else if (message.type === "start") {
         try {
           queue = await openQueue(message, kinds, scope);
         } catch (error) {
+          failed = true;
           scope.postMessage(nothingDone(error));
-          scope.close();
         }
       } else if (message.type === "submit") queue?.submit(message.submission);
       else {
         // Without a start, the run ended before it began.
-        if (queue === undefined) scope.postMessage(nothingDone());
-        else queue.end();
+        if (queue !== undefined) queue.end();
+        else if (!failed) scope.postMessage(nothingDone());
         queue = undefined;
+        failed = false;
         if (!message.stays) scope.close();
       }
     });
@@ -81,11 +84,12 @@ function nothingDone(...error: [thrown?: unknown]): QueueResults {
   };
 }
 
-async function openQueue(start: QueueStart, kinds: Readonly<Record<string, ExecutorKind>>, scope: Scope) {
+async function openQueue(start: QueueStart, kinds: ExecutorKinds, scope: Scope) {
+  const { executor, place } = start;
+  const open = await kinds[executor.kind]();
   const memory = new GuestMemory(new MmapAllocator());
   for (const window of start.windows) memory.attach(window);
-  const opened = await kinds[start.executor.kind](start.executor.data, memory, start.place);
-  return new QueueIsolate(start, opened, memory, scope);
+  return new QueueIsolate(start, open(executor.data, memory, place), memory, scope);
 }
 
 /** See the module. */

@@ -89,9 +89,9 @@ export class QueueRun {
     this.labels = LabelWatch.create(options.self, MAX_QUEUES);
   }
 
-  /** Starts the isolate of a queue if it has none. It loads its modules; it can be given work when it has {@linkcode begin memory}. */
-  open(queue: number): void {
-    this.#place(queue);
+  /** Starts the isolate of a queue if it has none, and has it load what a kind of executors needs. */
+  open(queue: number, kind: string): void {
+    this.#post(this.#place(queue), { type: "load", kind });
   }
 
   /** What the queues work on, and with. To be called before anything is submitted. */
@@ -153,7 +153,7 @@ export class QueueRun {
       place.results = data;
       // It has stopped the others itself, unless it could not even begin.
       if (data.error !== undefined) this.labels.stop(Stop.Failed);
-      else this.#options.keepWorker?.(worker);
+      this.#options.keepWorker?.(worker);
       this.#ended(place);
     };
     worker.onerror = (event) => {

@@ -23,6 +23,8 @@ import { waitTimeoutMs } from "./wait_timeout.ts";
 /** What a run needs, and what somebody wants to know of it. */
 export interface RunQueuesOptions
   extends Pick<QueueRunOptions, "self" | "startWorker" | "keepWorker" | "announce" | "onDispatches" | "onHung"> {
+  /** Of the executors that `attach` will tell of. */
+  readonly kind: string;
   /** Makes mapped memory reachable for the queues' executors, and says where those come from. */
   readonly attach: (memory: GuestMemory) => ExecutorSource;
   /** Gets what the queues do. */
@@ -62,7 +64,9 @@ export async function runQueues(
   const submissions: ValidatedSubmission[] = [];
   try {
     // Isolates load their modules while memory is mapped and streams are validated.
-    for (const { queue } of program.submissions) if (isQueue(queue)) run.open(queue);
+    for (const queue of new Set(program.submissions.map(({ queue }) => queue))) {
+      if (isQueue(queue)) run.open(queue, options.kind);
+    }
     mapProgram(program, memory);
     run.begin(memory, options.attach(memory));
     mapped = performance.now();

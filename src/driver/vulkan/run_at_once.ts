@@ -54,6 +54,7 @@ export async function runAtOnce(
     result = await runQueues(program, memory, {
       ...options,
       self: room.room.self,
+      kind: "vulkan",
       attach(memory) {
         try {
           sharing = new GuestSharing(room.device, memory);

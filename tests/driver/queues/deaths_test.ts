@@ -166,7 +166,7 @@ Deno.test("an exception that is no error of the guest's is an error of the host,
     const { program } = waiterAndWorker();
     const registry = IsolateRegistry.create(64);
     const { source } = oddSource(registry, program, ["", act]);
-    return runAtOnce(program, { self: registry.enter(), startWorker: oddWorker, attach: () => source });
+    return runAtOnce(program, { self: registry.enter(), startWorker: oddWorker, kind: "odd", attach: () => source });
   };
   const failed = await assertRejects(() => run("throw"), HostError);
   assertEquals(failed.code, "driver.queue-failed");

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
-import type { RunQueuesOptions } from "../../../src/driver/queues/run_queues.ts";
 import type { RunResult } from "../../../src/driver/run_program.ts";
 import { GuestFaultError } from "../../../src/errors.ts";
 import type { Program } from "../../../src/guest/program.ts";
@@ -15,6 +14,10 @@ import {
 import { chain, pingPong, randomProgram } from "./programs.ts";
 import { KeptWorkers, runAtOnce, runInTurns } from "./support.ts";
 
+/** Of all tests here. */
+const workers = new KeptWorkers();
+globalThis.addEventListener("unload", () => workers[Symbol.dispose]());
+
 /** What must be equal whoever comes first. */
 function steady({ labels, waits: _, timings: __, error, programs, ...rest }: RunResult) {
   const byQueue = Map.groupBy(labels, ({ queue }) => queue);
@@ -29,8 +32,8 @@ function steady({ labels, waits: _, timings: __, error, programs, ...rest }: Run
 }
 
 /** Runs a program both ways, and compares everything. */
-async function bothWays(program: Program, options?: Partial<RunQueuesOptions>): Promise<RunResult> {
-  const turns = runInTurns(program), atOnce = await runAtOnce(program, options);
+async function bothWays(program: Program): Promise<RunResult> {
+  const turns = runInTurns(program), atOnce = await runAtOnce(program, workers.options);
   assertEquals(steady(atOnce.result), steady(turns.result));
   assertEquals(atOnce.memory, turns.memory);
   return atOnce.result;
@@ -38,7 +41,7 @@ async function bothWays(program: Program, options?: Partial<RunQueuesOptions>): 
 
 Deno.test("two queues hand over to each other 1,000 times", async () => {
   const { program, labels } = pingPong(1000);
-  const { result, word } = await runAtOnce(program);
+  const { result, word } = await runAtOnce(program, workers.options);
   assertEquals([result.outcome, result.error], ["passed", undefined]);
   assertEquals([word(labels.address), word(labels.address + 8n)], [1000, 1000]);
   // Each label was caused by the one before it: that order is the only one.
@@ -51,19 +54,18 @@ Deno.test("two queues hand over to each other 1,000 times", async () => {
 Deno.test("a producer, a worker and a consumer on three queues do as in turns", async () => {
   const { program, results, expected } = chain(40);
   await bothWays(program);
-  const { memory } = await runAtOnce(program);
+  const { memory } = await runAtOnce(program, workers.options);
   const bytes = memory.get(results.address)!;
   assertEquals(new Uint32Array(bytes.buffer, 0, expected.length), expected);
 });
 
 Deno.test("twenty random programs whose labels form a graph do as in turns", async () => {
-  using workers = new KeptWorkers();
   for (let seed = 1; seed <= 20; seed++) {
     const program = randomProgram(seed);
-    const result = await bothWays(program, workers.options);
+    const result = await bothWays(program);
     assertEquals([result.outcome, result.error?.message], ["passed", undefined], `seed ${seed}`);
   }
-  assertEquals(workers.count, 4, "as many as there are queues at most");
+  assertEquals(workers.count, 4, "as many as there are queues at most: workers serve one run after another");
 });
 
 Deno.test("a queue waits for what another queue's shader stores, though no packet says so", async () => {
@@ -130,13 +132,12 @@ Deno.test("waits that nothing can end are reported at once, as in turns: all of 
 });
 
 Deno.test("a queue that waits alone is reported at once, also before and behind queues that are done", async () => {
-  using workers = new KeptWorkers();
   for (const place of [0, 1, 2]) {
     const guest = new GuestProgram("alone"), label = guest.buffer(new Uint32Array(4)).address;
     for (let i = 0; i < 3; i++) {
       guest.submit(0x20 + i, i === place ? waitMemoryEquals(label, 9) : writeData(label + BigInt(4 * i + 4), i));
     }
-    assertEquals((await bothWays(guest.program, workers.options)).error?.code, "driver.wait-forever");
+    assertEquals((await bothWays(guest.program)).error?.code, "driver.wait-forever");
   }
 });
 
@@ -211,9 +212,8 @@ Deno.test("errors of the guest are those of the run in turns: refused, malformed
       }),
     ],
   ];
-  using workers = new KeptWorkers();
   for (const [expected, queue, program] of programs) {
-    const result = await bothWays(program, workers.options);
+    const result = await bothWays(program);
     assertEquals([result.error?.code, result.error?.place.queue], [expected, queue]);
   }
 });
@@ -221,13 +221,14 @@ Deno.test("errors of the guest are those of the run in turns: refused, malformed
 Deno.test("memory that cannot be mapped is the guest's failure, and isolates end", async () => {
   const { program } = pingPong(1);
   const again = { ...program, memory: [...program.memory, { ...program.memory[0], name: "again" }] };
-  const { result } = await runAtOnce(again);
+  const { result } = await runAtOnce(again, workers.options);
   assertEquals([result.outcome, result.error?.code], ["failed", "memory.overlap"]);
 });
 
 Deno.test("a submission is announced when it is handed over, once, in the program's order", async () => {
   const { program } = chain(2), announced: number[] = [];
   await runAtOnce(program, {
+    ...workers.options,
     announce: ({ submission, root }) => void announced.push(submission.queue, root.words.length),
   });
   assertEquals(announced, program.submissions.flatMap(({ queue, words }) => [queue, words.length]));

@@ -68,6 +68,7 @@ export async function runAtOnce(program: Program, options: Partial<RunQueuesOpti
   try {
     const result = await runQueues(program, memory, {
       self,
+      kind: "software",
       attach: () => softwareSource(registry, program.target),
       ...options,
     });
