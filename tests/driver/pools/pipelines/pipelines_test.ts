@@ -18,6 +18,8 @@ import {
 } from "./support.ts";
 
 const ISOLATES = 8, KEYS = 1000;
+/** For those who pin a pipeline. */
+const PATIENCE_MS = 300;
 
 deviceTest(
   "eight isolates race for a thousand pipelines: the driver is asked once for each",
@@ -90,10 +92,11 @@ deviceTest(
       const other = startPipelines(room, { flags, action: "held", numbers: [1], together: 1 });
       await flagged(flags, Flag.Begun);
       let cleared = false;
-      const clearing = room.clearPipelines(true).then(() => cleared = true);
+      const clearing = room.clearPipelines(true, PATIENCE_MS).then(() => cleared = true);
       const error = assertThrows(() => computePipeline(room.room, request(2), room.driver), SyncError);
       assertEquals(error.code, "sync.table-closed");
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      // Longer than it waits for those who only pin.
+      await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS * 2));
       assertEquals([cleared, room.room.pipelines.stats().building], [false, 1]);
       release(flags);
       await Promise.all([clearing, other]);
