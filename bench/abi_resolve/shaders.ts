@@ -20,18 +20,20 @@ export function makeShaders(pixels: number, computes: number, operations: number
   const bytes = new Uint8Array(new SharedArrayBuffer(stride * (pixels + computes)));
   for (let i = 0; i < pixels + computes; i++) {
     const at = BASE + BigInt(stride * i), record = i < pixels ? pixelRecord(at) : computeRecord(at);
-    const code = chain("loader", operations, 0x3f80_0001 + i);
     bytes.set(record, stride * i);
-    // The pixel shader exports what it has computed: exp mrt0 v1, v2, v3, v4 done vm; s_endpgm.
-    const words = i < pixels
-      ? Uint32Array.from([...code.subarray(0, -1), 0xf800_180f, 0x0403_0201, 0xbf81_0000])
-      : code;
+    const words = i < pixels ? pixelCode(operations, i) : chain("loader, stored", operations);
     bytes.set(new Uint8Array(words.buffer), stride * i + HEADER_BYTES);
   }
   const memory = guestMemory(bytes);
   const read = (_: unknown, i: number) => readShaderRecord(memory, BASE + BigInt(stride * i), "absolute");
   const all = Array.from({ length: pixels + computes }, read);
   return { bytes, pixels: all.slice(0, pixels), computes: all.slice(pixels) };
+}
+
+/** The chain, with four of its registers exported: exp mrt0 v1, v2, v3, v4 done vm; s_endpgm. */
+function pixelCode(operations: number, number: number): Uint32Array<ArrayBuffer> {
+  const code = chain("loader", operations, 0x3f80_0001 + number);
+  return Uint32Array.from([...code.subarray(0, -1), 0xf800_180f, 0x0403_0201, 0xbf81_0000]);
 }
 
 /** The guest's memory over the same bytes. */
@@ -50,7 +52,7 @@ function pixelRecord(at: bigint): Uint8Array {
 
 function computeRecord(at: bigint): Uint8Array {
   const threads = [[0x207, 64], [0x208, 1], [0x209, 1]];
-  return record(at, 0, [...threads, [0x20c, low(at)], [0x20d, high(at)], [0x212, 0xc0 << 12], [0x213, 1 << 7]], [], []);
+  return record(at, 0, [...threads, [0x20c, low(at)], [0x20d, high(at)], [0x212, 0xc0 << 12], [0x213, 8 << 1]], [], []);
 }
 
 const low = (at: bigint) => Number(at + BigInt(HEADER_BYTES) >> 8n & 0xffff_ffffn);
