@@ -189,6 +189,20 @@ Deno.test("what spanned refuses because the waves of a workgroup part is packed,
   assertEquals(refused.code, "recompiler.control-flow");
 });
 
+Deno.test("LDS that leaves no room for the slots of the spanned form is packed, and refused where that is not possible", () => {
+  // ds_write_b32 v0, v0 makes the LDS part of the module.
+  const code = Uint32Array.of(0xd8340000, 0x00000000, ...longer(100));
+  const of = (required: RecompilerDevice["requiredSubgroup"], ldsBytes: number) => {
+    const device = { ...ABLE_DEVICE, requiredSubgroup: required, sharedMemoryBytes: 32768 };
+    return recompile(makeRequest({ code, waveSize: 64, workgroupSize: [64, 1, 1], ldsBytes, device }));
+  };
+  assertEquals([of(sizes(8), 16384).laneMode, of(sizes(8), 32768).laneMode], ["spanned", "packed"]);
+  assertStringIncludes(of(sizes(8), 32768).laneModeReason, "LDS and exchange slots take");
+  assertEquals(of(sizes(8), 32768).sharedBytes, 32768);
+  const error = assertThrows(() => of(undefined, 32768), RefusedError, "LDS and exchange slots take");
+  assertEquals(error.code, "recompiler.lds-size");
+});
+
 Deno.test("native code is shorter than spanned code", () => {
   const native = made(OBSERVES, sizes(32)).spirv.length, spanned = made(OBSERVES, undefined).spirv.length;
   assert(native < spanned, `${native} words, spanned ${spanned}`);

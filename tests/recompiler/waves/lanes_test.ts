@@ -247,14 +247,14 @@ const permutes = WAVES.flatMap((waveSize) =>
 );
 testChecks("Permutations of rows", permutes, every(permutes, 13, 3));
 
-/** One check per wave size and mask with several waves in a workgroup and several workgroups. */
+/** One check per wave size and mask with several waves in a workgroup and several workgroups, and the largest workgroup. */
 const several = WAVES.flatMap((waveSize): Check[] =>
-  masks(waveSize).slice(0, 3).flatMap((exec) => [
+  [...masks(waveSize).slice(0, 3), undefined].flatMap((exec) => [
     {
-      name: "exchanges of three waves of a workgroup stay apart",
+      name: `exchanges of ${exec === undefined ? 1024 / waveSize : 3} waves of a workgroup stay apart`,
       waveSize,
-      threads: waveSize * 3,
-      groups: 2,
+      threads: exec === undefined ? 1024 : waveSize * 3,
+      groups: exec === undefined ? 1 : 2,
       exec,
       lines: [
         "v_readfirstlane_b32 s20, v1",
