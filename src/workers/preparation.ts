@@ -17,13 +17,12 @@ const scope = globalThis as unknown as { postMessage(message: PoolWorkerMessage)
 globalThis.addEventListener("message", (event) => {
   const start = (event as MessageEvent<PoolWorkerStart>).data;
   const room = attachRoom(start.room);
+  const log = (log: string) => scope.postMessage({ log });
+  const driver = start.driver && new DriverRoom(room, GpuDevice.attach(start.driver.device), start.driver, { log });
   const cache = start.cache && new ShaderCache(start.cache.folder, start.cache);
   cache?.attachWriter(room);
-  const services: PreparationServices = {
-    keep: cache && ((request, artifact) => cache.add(request, artifact)),
-    log: (log) => scope.postMessage({ log }),
-  };
-  const driver = start.driver && new DriverRoom(room, GpuDevice.attach(start.driver.device), start.driver, services);
+  const services: PreparationServices = driver?.services ??
+    { keep: cache && ((request, artifact) => cache.add(request, artifact)), log };
   scope.postMessage("ready");
   for (;;) {
     const job = room.board.take(start.pool);
@@ -34,6 +33,7 @@ globalThis.addEventListener("message", (event) => {
     else room.board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} in the preparation pool`));
   }
   cache?.flush(); // what the writer took no more
+  driver?.keepShaders();
   room.registry.leave(room.self);
   scope.postMessage("done");
   globalThis.close();

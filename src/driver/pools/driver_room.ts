@@ -12,6 +12,7 @@ import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import { Journal, type JournalOptions } from "../../storage/journal.ts";
+import { ShaderCache, type ShaderCacheHandle } from "../shader_cache/shader_cache.ts";
 import { switchNumber } from "../../switches.ts";
 import { MAX_CAPACITY } from "../../sync/table_core.ts";
 import { waitForWorkAsync } from "../../sync/waits.ts";
@@ -44,6 +45,8 @@ export interface DriverRoomHandle {
   /** VkPipelineCache, or 0. */
   readonly cache: bigint;
   readonly journal: JournalPlace | undefined;
+  /** Where recompiled programs are kept between runs. */
+  readonly shaders: ShaderCacheHandle | undefined;
   /** Words of {@linkcode W}. */
   readonly words: SharedArrayBuffer;
 }
@@ -55,6 +58,8 @@ export interface DriverRoomOptions {
   /** Stays the caller's, and is saved as pipelines are created. */
   readonly cache?: PipelineCache;
   readonly journal?: JournalPlace;
+  /** Where recompiled programs are kept between runs (`ShaderCache.handle`): every isolate looks there, and one writer writes. */
+  readonly shaders?: ShaderCacheHandle;
   /** What an isolate that recompiles does beside; of this isolate. */
   readonly services?: PreparationServices;
   /** Workers of the pools, by `Pool`. By default half the hardware threads each, at least one; the prebuild pool by APS5_PREBUILD_THREADS. */
@@ -101,9 +106,13 @@ const TEARDOWN_MS = 5;
 /** How long it waits for those who pin a pipeline. */
 const PATIENCE_MS = 2000;
 
-const MODULES: readonly URL[] = ["preparation", "prebuild", "replay"].map((name) =>
-  new URL(`../../workers/${name}.ts`, import.meta.url)
-);
+/** Workers of the pools, by `Pool`. */
+const WORKERS: readonly { readonly name: string; readonly module: URL }[] = [
+  { name: "preparation", module: new URL("../../workers/preparation.ts", import.meta.url) },
+  { name: "prebuild", module: new URL("../../workers/prebuild.ts", import.meta.url) },
+  { name: "replay", module: new URL("../../workers/replay.ts", import.meta.url) },
+  { name: "shader writer", module: new URL("../../workers/shader_writer.ts", import.meta.url) },
+];
 
 /** See the module; in any isolate. */
 export class DriverRoom {
@@ -122,6 +131,7 @@ export class DriverRoom {
   readonly #words: Int32Array<SharedArrayBuffer>;
   /** Opened with the first record. */
   #journal: Journal | undefined;
+  readonly #shaders: ShaderCache | undefined;
 
   /** Used by {@linkcode openDriverRoom} and {@linkcode attachDriverRoom}. */
   constructor(room: Room, device: GpuDevice, handle: DriverRoomHandle, services: PreparationServices) {
@@ -130,8 +140,17 @@ export class DriverRoom {
     this.handle = handle;
     this.recompilerDevice = handle.recompilerDevice;
     this.layout = handle.layout;
-    this.services = services;
     this.#words = new Int32Array(handle.words);
+    const shaders = this.#shaders = handle.shaders && new ShaderCache(handle.shaders.folder, handle.shaders);
+    shaders?.attachWriter(room);
+    this.services = shaders === undefined ? services : {
+      find: (request) => shaders.find(request),
+      keep: (request, artifact) => {
+        shaders.add(request, artifact);
+        this.want(Pool.Writer);
+      },
+      ...services,
+    };
     this.driver = new VulkanPipelineDriver(device, handle.cache, (creation) => this.#created(creation), room.costs);
     this.guard = new MemoryGuard(room.board, room.costs);
   }
@@ -167,6 +186,11 @@ export class DriverRoom {
     };
   }
 
+  /** Says which shaders this isolate used, and writes what the writer took no more. */
+  keepShaders(): void {
+    this.#shaders?.flush();
+  }
+
   /** A dispatch asks for a pipeline, by its reference. */
   ask(reference: number): void {
     const entry = entryOf(reference);
@@ -184,10 +208,11 @@ export class DriverRoom {
     Atomics.add(this.#words, W.AheadFailed, 1);
   }
 
-  /** What went wrong with this isolate's journal, for people. */
+  /** What went wrong with this isolate's files, for people. */
   get notes(): string[] {
     const journal = this.#journal, failures = journal?.failures ?? 0;
     return [
+      ...this.#shaders?.notes ?? [],
       ...journal?.notes ?? [],
       ...failures === 0 ? [] : [`the journal ${journal!.path}: ${failures} records could not be written`],
     ];
@@ -195,6 +220,7 @@ export class DriverRoom {
 
   /** A worker's end: it stops being a member. The device is not touched. */
   leave(): void {
+    this.keepShaders();
     this.device.destroy(); // what was loaded by this isolate
     this.room.registry.leave(this.room.self);
   }
@@ -227,7 +253,7 @@ export class DriverRoom {
 export class OwnedDriverRoom extends DriverRoom {
   readonly #cache: PipelineCache | undefined;
   readonly #workers: readonly number[];
-  readonly #pools: (WorkerPool | undefined)[] = [undefined, undefined, undefined];
+  readonly #pools: (WorkerPool | undefined)[] = WORKERS.map(() => undefined);
   readonly #watching: Promise<void>;
   readonly #costs: CostFile | undefined;
   /** What the file knows already. */
@@ -257,10 +283,9 @@ export class OwnedDriverRoom extends DriverRoom {
   /** Starts a pool's workers, if they are not there. Pools start by themselves when something is announced for them. */
   start(pool: number): WorkerPool {
     return this.#pools[pool] ??= new WorkerPool(this.room, {
-      name: ["preparation", "prebuild", "replay"][pool],
-      module: MODULES[pool],
+      ...WORKERS[pool],
       pool,
-      workers: this.#workers[pool],
+      workers: this.#workers[pool] ?? 1,
       driver: this.handle,
     });
   }
@@ -306,6 +331,12 @@ export class OwnedDriverRoom extends DriverRoom {
     Atomics.notify(words, W.Bell);
     await this.#watching;
     clearInterval(this.#guarding);
+    this.keepShaders();
+    if ((Atomics.load(words, W.Wanted) & (1 << Pool.Writer)) !== 0) {
+      // What was recompiled is for the next run.
+      this.start(Pool.Writer);
+      await this.room.board.drainAsync(Pool.Writer);
+    }
     this.room.board.stop("cancel");
     await Promise.all(this.#pools.map((pool) => pool?.stopped(Infinity)));
     this.room.registry.sweep();
@@ -368,6 +399,7 @@ export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {
     layout: createPipelineLayout(device),
     cache: options.cache?.handle ?? 0n,
     journal: options.journal,
+    shaders: options.shaders,
     words: new SharedArrayBuffer(4 * WORDS),
   };
   return new OwnedDriverRoom(room, device, handle, options, workers);

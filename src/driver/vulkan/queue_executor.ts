@@ -37,6 +37,8 @@ export interface VulkanQueue {
   hung(): boolean;
   /** What was wrong with files, for people. */
   notes(): string[];
+  /** Closes the executor, and says which shaders it used. */
+  close(): void;
 }
 
 /**
@@ -67,5 +69,9 @@ export function openVulkanQueue(
     executor,
     hung: () => executor.hung,
     notes: () => room.notes,
+    close() {
+      executor.close();
+      room.keepShaders();
+    },
   };
 }

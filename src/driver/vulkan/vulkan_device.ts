@@ -182,6 +182,7 @@ export class VulkanDevice implements WrappableDevice {
       recompilerDevice: recompilerDevice(this.#gpu.capabilities, float, endsLoops),
       cache: store?.cache,
       journal: store?.place,
+      shaders: this.#shaderCache()?.handle,
     });
     return this.#room = { program, room, store, built: 0, programs: 0 };
   }

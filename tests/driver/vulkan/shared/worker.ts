@@ -34,7 +34,7 @@ globalThis.addEventListener("message", (event) => {
   const { data, windows, queue, submissions, gate, hold } = (event as MessageEvent<QueueTask>).data;
   const memory = new GuestMemory(new MmapAllocator());
   for (const window of windows) memory.attach(window);
-  const { self, room, executor } = openVulkanQueue(data, memory);
+  const { self, room, executor, close } = openVulkanQueue(data, memory);
   if (hold !== undefined) countCreations(room.device, hold, () => holdUp(hold));
   const sink = new DriverSink(memory, executor);
   sink.queue = queue;
@@ -52,7 +52,7 @@ globalThis.addEventListener("message", (event) => {
     error = encodeError(thrown);
   }
   const programs = executor.programs().length;
-  executor.close();
+  close();
   memory.clear();
   self.registry.leave(self);
   scope.postMessage({ error, dispatches: sink.dispatches, programs });
