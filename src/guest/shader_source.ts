@@ -118,5 +118,16 @@ export interface ShaderSource {
   rsrc3?: number;
   /** Bytes of LDS of a workgroup (for pixel shaders, what the shader itself asks for); absent where the record's way of saying it is not known. */
   ldsBytes?: number;
+  /**
+   * Registers of a graphics stage that decide what the program is (dword offsets in the SH and the context bank), where the file lists them apart from an
+   * AGC record.
+   */
+  stageRegisters?: { sh: readonly RegisterValue[]; context: readonly RegisterValue[] };
   abi: ShaderAbi;
+}
+
+/** A register's value. */
+export interface RegisterValue {
+  readonly offset: number;
+  readonly value: number;
 }

@@ -62,6 +62,8 @@ export interface RecompilerDevice {
     subgroups: boolean;
     /** sampleRateShading. */
     sampleRate: boolean;
+    /** VK_KHR_fragment_shader_barycentric. */
+    barycentrics: boolean;
     /** VK_EXT_shader_stencil_export. */
     stencilExport: boolean;
     /** shaderOutputLayer and shaderOutputViewportIndex. */

@@ -103,6 +103,7 @@ const DEVICE_FIELDS = {
     quads: FLAG,
     subgroups: FLAG,
     sampleRate: FLAG,
+    barycentrics: FLAG,
     stencilExport: FLAG,
     layers: FLAG,
     distances: FLAG,

@@ -10,7 +10,7 @@ import type { Family } from "./radv/environment.ts";
 import type { ComputeInterface } from "./spirv/reflect.ts";
 
 /** Upper half that RADV's code gives to its 32-bit pointers on gfx9 and later. */
-const ADDRESS32_HI = 0xffff8000;
+export const ADDRESS32_HI = 0xffff8000;
 
 /** What a description is made from. */
 export interface Described {
@@ -24,7 +24,7 @@ export interface Described {
 }
 
 /** A JSON value. */
-type Json = string | number | readonly Json[] | { readonly [key: string]: Json | undefined };
+export type Json = string | number | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /**
  * The description as an object, in the order of its keys.

@@ -9,6 +9,7 @@ import { compileModule, outputName, type WaveSize, writeCompiled } from "./compi
 import { extractModules, fetchPackage, LLAMA_PACKAGE } from "./extract.ts";
 import { FAMILIES, type Family } from "./radv/environment.ts";
 import { RadvProcess } from "./radv/process.ts";
+import { compileGraphics, VERTEX_VARIANTS, type VertexVariant } from "./graphics/main.ts";
 import { readModule } from "./spirv/module.ts";
 import { treat } from "./spirv/treat.ts";
 import { summarize, summaryText } from "./summary.ts";
@@ -36,6 +37,12 @@ treat FILE.spv|DIR...    modules whose results can be compared bit by bit: NoCon
   --preserve-specials    also SignedZeroInfNanPreserve
   -o DIR                 output folder; .cache/corpus/treated when left out
 
+graphics               vertex and fragment code of our own small shaders (tools/corpus/graphics/sources.ts; needs glslangValidator):
+                       DIR/wNN-VARIANT/NAME.vert.json and so on
+  --family F, --wave N, --timeout SECONDS   as above
+  --variant V          how vertices are made: ngg (pass-through), legacy or culling; may repeat. ngg and legacy when left out
+  -o DIR               output folder; .cache/corpus/graphics-FAMILY when left out
+
 summary [DIR]            compiles all modules of a folder (.cache/corpus/llama when left out): counts, reasons, sizes, features
   --family F, --wave N, --timeout SECONDS   as above
   -o DIR                 output folder; DIR-FAMILY when left out. summary.json lies there too
@@ -47,8 +54,8 @@ type Options = ReturnType<typeof parse>;
 function parse(args: readonly string[]) {
   return parseArgs(args, {
     boolean: ["help", "split-fma", "preserve-specials"],
-    string: ["_", "family", "wave", "spec", "entry", "timeout", "package", "o"],
-    collect: ["spec"],
+    string: ["_", "family", "wave", "spec", "entry", "timeout", "package", "variant", "o"],
+    collect: ["spec", "variant"],
     alias: { output: "o" },
     unknown: (arg, key) => {
       if (key !== undefined) throw new UsageError("usage.option", `unknown option ${arg}; --help lists them`);
@@ -60,6 +67,7 @@ const COMMANDS: Readonly<Record<string, (options: Options, operands: string[]) =
   compile,
   extract,
   treat: treatFiles,
+  graphics,
   summary,
 };
 
@@ -151,6 +159,25 @@ async function summary(options: Options, [folder = `${CACHE}/llama`]: string[]):
   });
   console.log(summaryText(result));
   return ExitCode.Done;
+}
+
+async function graphics(options: Options): Promise<number> {
+  const given: string[] = options.variant ?? [], names = Object.keys(VERTEX_VARIANTS);
+  const unknown = given.find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new UsageError("usage.variant", `unknown variant ${unknown}; known: ${names.join(", ")}`);
+  }
+  const family = familyOf(options);
+  const { written, failures } = await compileGraphics({
+    family,
+    waveSizes: waveSizesOf(options),
+    variants: given.length > 0 ? given as VertexVariant[] : ["ngg", "legacy"],
+    output: options.o ?? `${CACHE}/graphics-${family}`,
+    timeout: timeoutOf(options),
+  });
+  for (const { name, reason } of failures) console.log(`${name}: ${reason}`);
+  console.log(`${written.length} stages, ${failures.length} pipelines without code`);
+  return failures.length === 0 ? ExitCode.Done : ExitCode.Guest;
 }
 
 function modulesIn(folder: string): string[] {

@@ -80,8 +80,21 @@ export function loadCodeDescription(root: JsonNode, code: CodeFile = codeBeside(
     rsrc2: root.optional("compute_pgm_rsrc2")?.integer(0, MAX_U32),
     rsrc3: root.optional("compute_pgm_rsrc3")?.integer(0, MAX_U32),
     ldsBytes: root.get("lds_bytes").integer(0, 65536),
+    ...stageRegistersOf(root),
     abi: kernel ? llvmAbi(root) : acoAbi(root),
   };
+}
+
+/** Registers of a graphics stage, where the description lists them: pairs of offset and value. */
+function stageRegistersOf(root: JsonNode): Pick<ShaderSource, "stageRegisters"> {
+  const [sh, context] = ["sh_registers", "context_registers"].map((key) =>
+    root.optional(key)?.items().map((node) => {
+      const items = node.items();
+      if (items.length !== 2) node.fail("an offset and a value are expected");
+      return { offset: items[0].integer(0, 0xffff), value: items[1].integer(0, MAX_U32) };
+    })
+  );
+  return sh === undefined && context === undefined ? {} : { stageRegisters: { sh: sh ?? [], context: context ?? [] } };
 }
 
 function codeBeside(root: JsonNode): CodeFile {

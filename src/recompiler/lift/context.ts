@@ -239,6 +239,11 @@ export class Lifter {
     if (register < 0 || register >= 128) refuse(`scalar destination ${register}`);
     const isExec = register === Operand.Exec || (register === Operand.ExecHi && this.wave64);
     if (isExec && shadow === 0) shadow = this.bitOf(this.asU(id));
+    if (register === Operand.ExecHi && isExec && this.request.graphics !== undefined) {
+      // One truth for both halves, each of which is looked at by its lanes only: what it says of a lane can then be found out (stages/merged_wave.ts).
+      shadow = this.ofHalves(this.shadow(Operand.Exec), shadow);
+      this.state.set(Slot.Shadow0 + Operand.Exec, shadow);
+    }
     this.state.set(register, id);
     this.state.set(Slot.Shadow0 + register, shadow);
   }

@@ -11,13 +11,13 @@ import { IS_VALUE } from "./simplify/folder.ts";
  * One scan, last operation first: each value gets the set of conditions that hold whenever anybody looks at it, which is what the sets of its users have
  * in common. What a lane computes for a value that it does not look at may change; it has no effect.
  *
- * @param conjunctions the second operand of `a and b` is only looked at where `a` holds, too
+ * @param thorough follow conditions through phis, loops, conjunctions and quads, too; takes several scans where there are loops
  * @returns the program without these choices, and whether it changed; `deadCode` removes what is left over
  */
-export function dropUnseenChoices(ir: Ir, conjunctions = false): { ir: Ir; changed: boolean } {
+export function dropUnseenChoices(ir: Ir, thorough = false): { ir: Ir; changed: boolean } {
   let choices = 0;
   for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Select) choices++;
-  return choices === 0 ? { ir, changed: false } : new Demand(ir, conjunctions).run();
+  return choices === 0 ? { ir, changed: false } : new Demand(ir, thorough).run();
 }
 
 /** Conditions that a set holds at most; more are forgotten. */
@@ -34,8 +34,10 @@ class Demand {
   private readonly conditionSets = new Map<number, number>();
   /** Set of each value. */
   private readonly demand: Int32Array;
+  private readonly opening: Int32Array;
 
-  constructor(private readonly ir: Ir, private readonly conjunctions: boolean) {
+  constructor(private readonly ir: Ir, private readonly thorough: boolean) {
+    this.opening = this.openings();
     this.demand = new Int32Array(ir.length).fill(UNSEEN);
   }
 
@@ -44,14 +46,49 @@ class Demand {
     return this.rewrite();
   }
 
+  /** What a value's phi of a loop passes on to the round before: found out by supposing that nobody looks, until that is so. */
+  private readonly suspected = new Map<number, number>();
+
   private scan(): void {
-    const { ir, demand } = this;
+    const { ir, demand, suspected } = this;
+    if (!this.thorough) return this.scanOnce();
+    for (let stable = false; !stable;) {
+      demand.fill(UNSEEN);
+      this.scanOnce();
+      stable = true;
+      for (let i = 1; i < ir.length; i++) {
+        if (ir.op[i] !== Op.LoopPhi) continue;
+        const found = this.knownBefore(demand[i], this.loopOf(i));
+        if (found === (suspected.get(i) ?? UNSEEN)) continue;
+        suspected.set(i, found);
+        stable = false;
+      }
+    }
+  }
+
+  /** The Loop that a LoopPhi stands behind. */
+  private loopOf(phi: number): number {
+    const { ir } = this;
+    while (ir.op[phi] !== Op.Loop) phi--;
+    return phi;
+  }
+
+  /** The conditions of a set that are known before operation `place`. */
+  private knownBefore(set: number, place: number): number {
+    return set <= NOTHING ? set : this.numberOf(this.sets[set].filter((c) => (c < 0 ? ~c : c) < place));
+  }
+
+  private scanOnce(): void {
+    const { ir, demand, opening, thorough } = this;
     /** What holds at the current place, and at the places around it. */
     let here: number = NOTHING;
     const around: number[] = [];
     const ends: number[] = [];
-    for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.LoopPhi) this.look(ir.b[i], NOTHING);
-    const opening = this.openings();
+    for (let i = 1; i < ir.length; i++) {
+      if (ir.op[i] !== Op.LoopPhi) continue;
+      const set = thorough ? this.suspected.get(i) ?? UNSEEN : NOTHING;
+      if (set !== UNSEEN) this.look(ir.b[i], set);
+    }
     for (let i = ir.length - 1; i > 0; i--) {
       const op = ir.op[i];
       switch (op) {
@@ -75,13 +112,27 @@ class Demand {
           this.look(ir.a[i], here);
           continue;
         case Op.LoopPhi:
-          this.look(ir.a[i], NOTHING);
+          if (!thorough) this.look(ir.a[i], NOTHING);
+          else if (demand[i] !== UNSEEN) this.look(ir.a[i], this.knownBefore(demand[i], this.loopOf(i)));
           continue;
         case Op.ContPhi:
         case Op.BreakPhi:
+          if (thorough) {
+            if (demand[i] === UNSEEN) continue;
+            const set = this.knownBefore(demand[i], opening[i]);
+            for (let k = 0; k < ir.b[i]; k++) this.look(ir.pool[ir.a[i] + k], set);
+            continue;
+          }
           for (let k = 0; k < ir.b[i]; k++) this.look(ir.pool[ir.a[i] + k], NOTHING);
           continue;
         case Op.Phi:
+          if (thorough) {
+            if (demand[i] === UNSEEN) continue;
+            const set = this.knownBefore(demand[i], opening[i]);
+            this.look(ir.a[i], this.union(set, this.holding(ir.a[opening[i]], true)));
+            this.look(ir.b[i], this.union(set, this.holding(ir.a[opening[i]], false)));
+            continue;
+          }
           this.look(ir.a[i], NOTHING);
           this.look(ir.b[i], NOTHING);
           continue;
@@ -94,12 +145,17 @@ class Demand {
           continue;
         }
         case Op.LAnd: {
-          if (!this.conjunctions || demand[i] === UNSEEN) break;
+          if (!thorough || demand[i] === UNSEEN) break;
           const [first, second] = ir.op[ir.b[i]] === Op.Input ? [ir.b[i], ir.a[i]] : [ir.a[i], ir.b[i]];
           this.look(first, demand[i]);
           this.look(second, this.union(demand[i], this.holding(first, true)));
           continue;
         }
+        case Op.QuadShuffle:
+          if (!thorough) break;
+          // The other lanes of the quad look at it where a condition holds that they share.
+          if (demand[i] !== UNSEEN) this.look(ir.a[i], this.sharedByQuad(demand[i]));
+          continue;
         case Op.Load:
         case Op.LdsLoad: {
           // Also of a load that nobody looks at: it may fail.
@@ -135,17 +191,23 @@ class Demand {
     }
   }
 
-  /** The If of each EndIf and Else. */
+  /** The If of each EndIf, Else and Phi; the Loop of each ContPhi and BreakPhi. An If has its Else. */
   private openings(): Int32Array {
     const { ir } = this;
     const opening = new Int32Array(ir.length);
-    const open: number[] = [];
+    const open: number[] = [], loops: number[] = [];
+    let closed = 0, left = 0;
     for (let i = 1; i < ir.length; i++) {
-      if (ir.op[i] === Op.If) open.push(i);
+      if (ir.op[i] === Op.Loop) loops.push(i);
+      else if (ir.op[i] === Op.EndLoop) left = loops.pop()!;
+      else if (ir.op[i] === Op.ContPhi) opening[i] = loops[loops.length - 1];
+      else if (ir.op[i] === Op.BreakPhi) opening[i] = left;
+      else if (ir.op[i] === Op.Phi) opening[i] = closed;
+      else if (ir.op[i] === Op.If) open.push(i);
       else if (ir.op[i] === Op.Else) {
         opening[i] = open[open.length - 1];
         opening[opening[i]] = i;
-      } else if (ir.op[i] === Op.EndIf) opening[i] = open.pop()!;
+      } else if (ir.op[i] === Op.EndIf) opening[i] = closed = open.pop()!;
     }
     return opening;
   }
@@ -155,9 +217,22 @@ class Demand {
   }
 
   private look(value: number, set: number): void {
-    if (value === 0) return;
+    if (value === 0 || (this.thorough && this.isImpossible(set))) return;
     const before = this.demand[value];
     this.demand[value] = before === UNSEEN || before === set ? set : this.meet(before, set);
+  }
+
+  private readonly impossible = new Map<number, boolean>();
+
+  /** Whether a set holds a condition and its opposite: nobody looks there. */
+  private isImpossible(set: number): boolean {
+    let found = this.impossible.get(set);
+    if (found === undefined) {
+      const conditions = new Set(this.sets[set]);
+      found = this.sets[set].some((c) => conditions.has(~c));
+      this.impossible.set(set, found);
+    }
+    return found;
   }
 
   private rewrite(): { ir: Ir; changed: boolean } {
@@ -174,6 +249,12 @@ class Demand {
       }
     }
     const out = withOperands(ir, instead);
+    // Registers as they were before anything was written to them: still operands, and nobody looks at them.
+    for (let i = 1; this.thorough && i < ir.length; i++) {
+      if (ir.op[i] !== Op.Input || demand[i] !== UNSEEN || !this.isOperand(i)) continue;
+      [out.op[i], out.a[i], out.b[i]] = [Op.Const, 0, 0];
+      changed = true;
+    }
     for (let i = 1; i < ir.length; i++) {
       if ((ir.op[i] !== Op.Load && ir.op[i] !== Op.LdsLoad) || !this.onlyWhereActive(i)) continue;
       if ((out.c[i] & MemoryWidth.Speculative) === 0) changed = true;
@@ -188,6 +269,21 @@ class Demand {
     const active = ir.b[i];
     if (ir.op[active] === Op.Const) return false;
     return demand[i] > NOTHING && this.sets[demand[i]].includes(active);
+  }
+
+  /** Whether a value is an operand of anything. */
+  private isOperand(value: number): boolean {
+    const { ir } = this;
+    for (let i = 1; i < ir.length; i++) {
+      const row = ir.op[i] * 4;
+      if (IS_VALUE[row] === 1 && ir.a[i] === value) return true;
+      if (IS_VALUE[row + 1] === 1 && ir.b[i] === value) return true;
+      if (IS_VALUE[row + 2] === 1 && ir.c[i] === value) return true;
+      if (IS_VALUE[row + 3] === 1 && ir.d[i] === value) return true;
+      if (ir.op[i] !== Op.ContPhi && ir.op[i] !== Op.BreakPhi) continue;
+      for (let k = 0; k < ir.b[i]; k++) if (ir.pool[ir.a[i] + k] === value) return true;
+    }
+    return false;
   }
 
   /** Everything that is known where a condition is true, or false. */
@@ -213,6 +309,13 @@ class Demand {
       this.collect(ir.a[condition], truth, found);
       this.collect(ir.b[condition], truth, found);
     }
+  }
+
+  /** The conditions of a set that are the same in all lanes of a quad. */
+  private sharedByQuad(set: number): number {
+    if (set <= NOTHING) return set;
+    const { ir } = this;
+    return this.numberOf(this.sets[set].filter((c) => ir.op[c < 0 ? ~c : c] === Op.QuadAny));
   }
 
   private union(a: number, b: number): number {

@@ -12,6 +12,7 @@ import type { PassObserver } from "../recompile.ts";
 import type { Artifact, RecompileRequest } from "../request.ts";
 import { emitStage } from "../spirv/stages/emit.ts";
 import type { Tree } from "../structurize/tree.ts";
+import { takeCentroids } from "./centroid.ts";
 import { checkHelperWrites, treatHelpersAsPixels } from "./helpers.ts";
 import { checkVertexOnly, keepVertices } from "./merged_wave.ts";
 import { findQuadShuffles } from "./quads.ts";
@@ -40,19 +41,23 @@ export function recompileStage(
   if (isMerged) keepVertices(ir, request);
   findQuadShuffles(ir, waveSize);
   ir = deadCode(simplifyUniformReads(deadCode(simplify(ir)), true));
-  if (isMerged) checkVertexOnly(ir, request);
   if (graphics?.stage === "pixel") checkHelperWrites(ir, request);
   observe?.("simplify", () => dumpIr(ir));
   const regions = chooseRegions(ir, new Set());
   ir = deadCode(simplify(regions.ir));
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
   if (treatHelpersAsPixels(ir)) ir = deadCode(simplify(ir));
+  if (graphics?.stage === "pixel") {
+    takeCentroids(ir);
+    ir = deadCode(ir);
+  }
   // What nobody looks at keeps other things looked at, until it is gone.
   for (let round = 0; round < DEMAND_ROUNDS; round++) {
     const seen = dropUnseenChoices(ir, true), halves = dropUnseenHalves(seen.ir);
     if (!seen.changed && !halves.changed) break;
     ir = deadCode(simplify(halves.ir));
   }
+  if (isMerged) checkVertexOnly(ir, request);
   observe?.("final", () => dumpIr(ir));
   return emitStage(ir, request);
 }

@@ -22,7 +22,15 @@ import { evaluateStage, type Interpolation, type StageOutput } from "../../suppo
 /** A device that has all of what graphics stages may want. */
 export const STAGE_DEVICE = {
   ...PLAIN_DEVICE,
-  graphics: { quads: true, subgroups: true, sampleRate: true, stencilExport: true, layers: true, distances: true },
+  graphics: {
+    quads: true,
+    subgroups: true,
+    sampleRate: true,
+    barycentrics: true,
+    stencilExport: true,
+    layers: true,
+    distances: true,
+  },
 };
 
 /** Where the code of every case lies. */

@@ -12,12 +12,13 @@ import { InvalidInputError } from "../../../src/errors.ts";
 export const MESA_VERSION = "Mesa 22.3.6";
 
 /** Byte offsets in a cache entry; `bytes` is its size, then come the binaries. */
-const ENTRY = { binarySizes: 20, stackSizes: 76, bytes: 200 } as const;
+export const ENTRY = { binarySizes: 20, stackSizes: 76, bytes: 200 } as const;
 /** Stages of a cache entry, and the number of the compute stage (gl_shader_stage). */
-const STAGES = 14, COMPUTE = 5;
+export const STAGES = 14;
+const COMPUTE = 5;
 
 /** Byte offsets in a binary. */
-const BINARY = {
+export const BINARY = {
   type: 0,
   stage: 4,
   numSgprs: 12,
@@ -189,7 +190,7 @@ export function userSgprCount(rsrc2: number): number {
 }
 
 /** The pairs of first SGPR (-1: none) and count, in the order of the enumeration; then the sets. */
-function userDataOf(i8: (at: number) => number, u8: (at: number) => number): UserData[] {
+export function userDataOf(i8: (at: number) => number, u8: (at: number) => number): UserData[] {
   const found = Array.from({ length: USER_DATA_COUNT }, (_, i): UserData[] => {
     const at = BINARY.shaderDataSgprs + 2 * i;
     return i8(at) < 0 ? [] : [{ name: USER_DATA[i] ?? `user_data_${i}`, sgpr: i8(at), count: u8(at + 1) }];

@@ -17,6 +17,22 @@ export interface CompileJob {
   readonly specialization: readonly JobConstant[];
 }
 
+/** One graphics pipeline to create, of a vertex and a fragment stage. */
+export interface GraphicsJob {
+  /** SPIR-V files. */
+  readonly vertex: string;
+  readonly fragment: string;
+  /** As of {@linkcode CompileJob}, for both stages. */
+  readonly sets: readonly (readonly JobBinding[])[];
+  readonly pushConstantBytes: number;
+  /** VkFormats of the colour attachments, and of the vertex attributes by location. */
+  readonly targetFormats: readonly number[];
+  readonly attributeFormats: readonly number[];
+  readonly samples: number;
+  /** Points instead of triangles. */
+  readonly points: boolean;
+}
+
 /** A binding of a set layout. */
 export interface JobBinding {
   readonly binding: number;

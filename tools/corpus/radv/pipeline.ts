@@ -74,7 +74,8 @@ export function compilePipeline(device: NullDevice, job: CompileJob): Uint8Array
   }
 }
 
-function cacheData({ vulkan, handle }: NullDevice, cache: bigint): Uint8Array<ArrayBuffer> {
+/** Everything that a pipeline cache holds. */
+export function cacheData({ vulkan, handle }: NullDevice, cache: bigint): Uint8Array<ArrayBuffer> {
   const size = new Arena();
   const at = size.allocate(8);
   vulkan.vkGetPipelineCacheData(handle, cache, size.address(at), 0n);
@@ -87,7 +88,12 @@ function cacheData({ vulkan, handle }: NullDevice, cache: bigint): Uint8Array<Ar
   return data.bytes.slice(offset, offset + Number(size.getU64(at)));
 }
 
-function setLayoutInfo(arena: Arena, bindings: readonly JobBinding[]): bigint {
+/** VkDescriptorSetLayoutCreateInfo of bindings, for these stages. */
+export function setLayoutInfo(
+  arena: Arena,
+  bindings: readonly JobBinding[],
+  stageFlags: number = vk.VK_SHADER_STAGE_COMPUTE_BIT,
+): bigint {
   return vk.VkDescriptorSetLayoutCreateInfo.make(arena, {
     bindingCount: bindings.length,
     pBindings: vk.VkDescriptorSetLayoutBinding.makeArray(
@@ -96,16 +102,20 @@ function setLayoutInfo(arena: Arena, bindings: readonly JobBinding[]): bigint {
         binding,
         descriptorType: KINDS[type].vulkan,
         descriptorCount: count,
-        stageFlags: vk.VK_SHADER_STAGE_COMPUTE_BIT,
+        stageFlags,
       })),
     ),
   });
 }
 
-function layoutInfo(arena: Arena, sets: readonly bigint[], pushConstantBytes: number): bigint {
-  const ranges = pushConstantBytes === 0
-    ? []
-    : [{ stageFlags: vk.VK_SHADER_STAGE_COMPUTE_BIT, offset: 0, size: pushConstantBytes }];
+/** VkPipelineLayoutCreateInfo of set layouts and one range of push constants, for these stages. */
+export function layoutInfo(
+  arena: Arena,
+  sets: readonly bigint[],
+  pushConstantBytes: number,
+  stageFlags: number = vk.VK_SHADER_STAGE_COMPUTE_BIT,
+): bigint {
+  const ranges = pushConstantBytes === 0 ? [] : [{ stageFlags, offset: 0, size: pushConstantBytes }];
   return vk.VkPipelineLayoutCreateInfo.make(arena, {
     setLayoutCount: sets.length,
     pSetLayouts: arena.u64s(sets),

@@ -8,7 +8,14 @@ import { Buffer } from "node:buffer";
 import { fileURLToPath } from "node:url";
 import { HostError } from "../../../src/errors.ts";
 import { type Family, findRadv, noRadv, radvEnvironment } from "./environment.ts";
-import { type CompileJob, type CompileReply, MESSAGE_PREFIX, type Ready, type Unusable } from "./job.ts";
+import {
+  type CompileJob,
+  type CompileReply,
+  type GraphicsJob,
+  MESSAGE_PREFIX,
+  type Ready,
+  type Unusable,
+} from "./job.ts";
 import { Lines } from "./lines.ts";
 
 /** Outcome of a job. */
@@ -27,6 +34,8 @@ export interface RadvOptions {
   readonly family?: Family;
   /** Longest time for one job, in milliseconds; two minutes when left out. */
   readonly timeout?: number;
+  /** RADV's own switches: RADV_DEBUG, RADV_PERFTEST. */
+  readonly flags?: Readonly<Record<string, string>>;
 }
 
 /** One running child. */
@@ -46,6 +55,7 @@ export class RadvProcess {
   readonly #family: Family;
   readonly #timeout: number;
   readonly #folder: string;
+  readonly #flags: Readonly<Record<string, string>>;
   #child: Child | undefined;
   /** Name and version of the driver; known after the first job. */
   driver = "";
@@ -57,6 +67,7 @@ export class RadvProcess {
     this.#driverFile = driverFile;
     this.#family = options.family ?? "navi21";
     this.#timeout = options.timeout ?? 120_000;
+    this.#flags = options.flags ?? {};
     this.#folder = Deno.makeTempDirSync({ prefix: "anyagc-radv-" });
     Deno.chmodSync(this.#folder, 0o700);
   }
@@ -70,8 +81,8 @@ export class RadvProcess {
     await this.#running();
   }
 
-  /** Compiles one module. Not to be called again before it has settled. */
-  async compile(job: CompileJob): Promise<CompileOutcome> {
+  /** Compiles one module, or the two of a graphics pipeline. Not to be called again before it has settled. */
+  async compile(job: CompileJob | GraphicsJob): Promise<CompileOutcome> {
     const child = await this.#running();
     child.errors = "";
     let expired = false;
@@ -120,7 +131,7 @@ export class RadvProcess {
     const process = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--quiet", fileURLToPath(new URL("worker.ts", import.meta.url))],
       clearEnv: true,
-      env: radvEnvironment(this.#driverFile, this.#family, this.#folder),
+      env: { ...radvEnvironment(this.#driverFile, this.#family, this.#folder), ...this.#flags },
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",

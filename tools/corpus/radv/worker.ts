@@ -7,7 +7,8 @@
 import { Buffer } from "node:buffer";
 import { AnyAgcError } from "../../../src/errors.ts";
 import { type NullDevice, openNullDevice } from "./device.ts";
-import type { CompileJob, CompileReply, Ready, Unusable } from "./job.ts";
+import { compileGraphicsPipeline } from "./graphics_pipeline.ts";
+import type { CompileJob, CompileReply, GraphicsJob, Ready, Unusable } from "./job.ts";
 import { Lines } from "./lines.ts";
 import { compilePipeline } from "./pipeline.ts";
 
@@ -26,9 +27,10 @@ export async function work(): Promise<void> {
   }
 }
 
-function answer(device: NullDevice, job: CompileJob): CompileReply {
+function answer(device: NullDevice, job: CompileJob | GraphicsJob): CompileReply {
   try {
-    return { cacheData: Buffer.from(compilePipeline(device, job)).toString("base64") };
+    const data = "fragment" in job ? compileGraphicsPipeline(device, job) : compilePipeline(device, job);
+    return { cacheData: Buffer.from(data).toString("base64") };
   } catch (error) {
     return { failed: describe(error) };
   }

@@ -185,7 +185,8 @@ function descriptorType(
   return undefined;
 }
 
-function pushConstantBytes(declarations: Declarations): number {
+/** Bytes of the push-constant block, a multiple of 4. */
+export function pushConstantBytes(declarations: Declarations): number {
   const { module } = declarations;
   const sizes = declarations.variables.filter((at) => module.operand(at, 3) === StorageClass.PushConstant).map((at) =>
     declarations.byteSize(module.operand(declarations.definition(module.operand(at, 1), at), 3), at)

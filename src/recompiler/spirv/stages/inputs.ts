@@ -1,6 +1,8 @@
 import { InputKind, Op } from "../../ir/ops.ts";
 import { type PixelState, PS_INPUTS, PsInput } from "../../stages/state.ts";
-import { BuiltIn, Capability, Code, Glsl } from "../codes.ts";
+import { VALUE_OPERANDS } from "../usage.ts";
+import { BARYCENTRICS } from "./barycentrics.ts";
+import { BuiltIn, Capability, Code, Decoration, Glsl } from "../codes.ts";
 import { Inputs } from "../inputs.ts";
 import { PUSH_MEMBERS, T } from "../module.ts";
 import { demandedBits } from "./demanded_bits.ts";
@@ -140,9 +142,44 @@ export class StageInputs extends Inputs {
       case PsInput.PullModel:
         throw this.refuseUse(i, PS_INPUTS[input].name);
       default:
-        // Barycentrics: attributes name them, see interpolation.ts.
-        return -1;
+        return this.isNumber(i) ? this.barycentric(i, input) : -1; // attributes only name them, see interpolation.ts
     }
+  }
+
+  /** Whether an input is more than what an attribute is interpolated with. */
+  private isNumber(i: number): boolean {
+    const { ir } = this.e;
+    for (let user = i + 1; user < ir.length; user++) {
+      const operands = VALUE_OPERANDS[ir.op[user]], columns = [ir.a[user], ir.b[user], ir.c[user], ir.d[user]];
+      if (operands & 16 && ir.pool.slice(ir.a[user], ir.a[user] + ir.b[user]).includes(i)) return true;
+      if (ir.op[user] === Op.Interpolate) continue;
+      if (columns.some((each, k) => (operands >> k & 1) !== 0 && each === i)) return true;
+    }
+    return false;
+  }
+
+  /** I or J as a number: the weight of the primitive's second or third vertex (Mesa, radv_nir_lower_fs_barycentric.c, goes the other way). */
+  private barycentric(i: number, input: number): number {
+    const { body, module, request: { device } } = this.e;
+    const { place, linear } = BARYCENTRICS[input];
+    if (device.graphics?.barycentrics !== true) {
+      throw this.refuseUse(i, `${PS_INPUTS[input].name} as numbers, which this device does not tell`);
+    }
+    const weights = this.once(`barycentrics${input}`, () => {
+      module.extension("SPV_KHR_fragment_shader_barycentric");
+      module.capability(Capability.FragmentBarycentric);
+      const builtIn = linear ? BuiltIn.BaryCoordNoPersp : BuiltIn.BaryCoord;
+      const variable = module.variable(INPUT, module.type(T.F32x3));
+      module.decorate(variable, Decoration.BuiltIn, builtIn);
+      if (place === "centroid") module.decorate(variable, Decoration.Centroid);
+      if (place === "sample") {
+        if (device.graphics?.sampleRate !== true) throw this.refuseUse(i, `${PS_INPUTS[input].name} on this device`);
+        module.capability(Capability.SampleRateShading);
+        module.decorate(variable, Decoration.Sample);
+      }
+      return body.load(T.F32x3, variable);
+    });
+    return body.extract(T.F32, weights, 1 + (this.e.ir.b[i] & 3));
   }
 
   /** Id of the pixel's position, a vector of four. */

@@ -5,25 +5,12 @@
 import type { Ir } from "../../ir/ir.ts";
 import { InputKind, Op } from "../../ir/ops.ts";
 import type { Interpolant, PixelState } from "../../stages/state.ts";
-import { PsInput } from "../../stages/state.ts";
 import { Capability, Code, Decoration, Glsl } from "../codes.ts";
 import type { Emitter, HandlerTable } from "../emitter.ts";
 import { T } from "../module.ts";
 import type { StageInputs } from "./inputs.ts";
+import { BARYCENTRICS, type Place } from "./barycentrics.ts";
 import { INPUT } from "./variables.ts";
-
-/** Where in the pixel an attribute is looked at. */
-type Place = "sample" | "center" | "centroid";
-
-/** Kind of barycentrics by the number of the input that they are. */
-const KINDS: Readonly<Record<number, { place: Place; linear: boolean }>> = {
-  [PsInput.PerspSample]: { place: "sample", linear: false },
-  [PsInput.PerspCenter]: { place: "center", linear: false },
-  [PsInput.PerspCentroid]: { place: "centroid", linear: false },
-  [PsInput.LinearSample]: { place: "sample", linear: true },
-  [PsInput.LinearCenter]: { place: "center", linear: true },
-  [PsInput.LinearCentroid]: { place: "centroid", linear: true },
-};
 
 /** DEFAULT_VAL of SPI_PS_INPUT_CNTL: the four components. */
 const DEFAULTS: readonly (readonly number[])[] = [[0, 0, 0, 0], [0, 0, 0, 1], [1, 1, 1, 0], [1, 1, 1, 1]];
@@ -104,7 +91,7 @@ function kindOf(e: Emitter, i: number): { place: Place; linear: boolean } {
     ir.op[value] === Op.Input && ir.a[value] === InputKind.PixelInput && (ir.b[value] & 3) === component
       ? ir.b[value] >> 2
       : -1;
-  const kind = KINDS[input(ir.a[i], 0)];
+  const kind = BARYCENTRICS[input(ir.a[i], 0)];
   if (kind === undefined || input(ir.a[i], 0) !== input(ir.b[i], 1)) {
     throw e.refuse(i, "interpolation", "I and J are not the pixel's own barycentrics of one kind: they are computed");
   }
