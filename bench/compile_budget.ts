@@ -2,12 +2,13 @@
  * The compile budget: peak memory, pipelines per second and compile time on the side of dispatches, without a limit and with limits of 16, 8
  * and 4 MiB, over module sizes as titles have them (compile_budget/sizes.ts).
  *
- *     deno run -A bench/compile_budget.ts [--quick] [--json] [--device] [--rounds N] [--window SECONDS] [--workers N]
+ *     deno run -A bench/compile_budget.ts [--quick] [--json] [--device] [--rounds N] [--window SECONDS]
+ *         [--workers N] [--modules N] [--title N]
  *
  * Room, job board, table of pipelines and workers are the real ones. Every pipeline is announced to the prebuild pool before a queue needs
  * it; the queue asks for one after the other, at the pace at which the pool's share can just keep up, and makes itself what nobody has begun.
  * A run lasts until all are made, or until its window ends. Each is a process of its own, so that its peak is its own; limits alternate, the
- * modules of a round are the same for all of them, and rounds go through the titles.
+ * modules of a round are the same for all of them, and rounds go through the titles (--title: all have that one, and other modules of it).
  *
  * By default a stub compiler takes memory and time (see STUB): a driver on the CPU compiles at the first dispatch, outside of
  * vkCreateComputePipelines, where the budget holds nothing. With --device the driver compiles real modules (compile_budget/modules.ts): to be
@@ -68,12 +69,14 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
   size.rounds = argument("--rounds") ?? size.rounds;
   size.windowMs = (argument("--window") ?? size.windowMs / 1000) * 1000;
   size.workers = argument("--workers") ?? size.workers;
+  size.modules = argument("--modules") ?? size.modules;
+  const fixed = argument("--title"), titleOf = (round: number) => fixed ?? round % TITLES;
   const results = LIMITS.map((): RunResult[] => []);
   const folder = await Deno.makeTempDir({ prefix: "anyagc-compile-budget-" });
   let name = "";
   try {
     for (let round = 0; round < size.rounds; round++) {
-      const sizes = drawSizes(title(round % TITLES), size.modules, SEED + round);
+      const sizes = drawSizes(title(titleOf(round)), size.modules, SEED + round);
       const modules = device ? await makeModules(`${folder}/${round}`, SEED + round, sizes) : undefined;
       for (const [index, limit] of LIMITS.entries()) {
         progress(round * LIMITS.length + index, size.rounds * LIMITS.length);
@@ -94,12 +97,15 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
       schema: "anyagc.bench.compile_budget/1",
       device: name,
       seed: SEED,
+      title: fixed ?? "all",
       ...size,
       stub: costs,
       rows,
       runs: results,
     },
-    lines: table(rows, name, size, device),
+    lines: table(rows, name, size, device, [
+      ...new Set(Array.from({ length: size.rounds }, (_, round) => titleOf(round))),
+    ]),
   };
 }
 
@@ -155,12 +161,12 @@ function rowOf(limitMiB: number | null, results: readonly RunResult[]): Row {
   };
 }
 
-function table(rows: readonly Row[], device: string, size: typeof FULL, real: boolean): string[] {
+function table(rows: readonly Row[], device: string, size: typeof FULL, real: boolean, titles: number[]): string[] {
   const { modules, rounds, workers, windowMs } = size,
     f = (value: number) => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
   return [
-    `${device}: ${modules} modules a round, ${rounds} rounds (titles 0 to ${
-      Math.min(rounds, TITLES) - 1
+    `${device}: ${modules} modules a round, ${rounds} rounds (titles ${
+      titles.join(", ")
     }), ${workers} workers of which ` +
     `${Math.max(1, workers >> 1)} compile, runs of at most ${windowMs / 1000} s; medians` +
     (real ? "" : `; stub: ${STUB.memory} bytes and ${Math.round(STUB.ms * 1e6)} ns a byte`),
@@ -187,7 +193,7 @@ function argument(name: string): number | undefined {
   const at = Deno.args.indexOf(name);
   if (at === -1) return undefined;
   const value = Number(Deno.args[at + 1]);
-  if (!(value > 0)) throw new Error(`${name} takes a positive number`);
+  if (!(value >= 0)) throw new Error(`${name} takes a number`);
   return value;
 }
 
