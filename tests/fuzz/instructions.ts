@@ -1,6 +1,8 @@
 /** The instruction fuzzer: rounds over all cards of a group, differences narrowed down to one instruction, refusals counted. */
 import { decode } from "../../src/rdna/decode.ts";
 import { disassemble } from "../../src/rdna/disassemble.ts";
+import { Encoding } from "../../src/rdna/instruction.ts";
+import { Trait } from "../../src/rdna/table.ts";
 import { type Target, TARGETS } from "../../src/rdna/target.ts";
 import { Random } from "../support/random.ts";
 import { type Difference, type Refused, runBatch, runSide, type Sides } from "./batch.ts";
@@ -157,6 +159,22 @@ const part = (
 /** Output modifiers work where denormals are flushed and IEEE is off. */
 const OMOD = { spotlight: "omod", floatMode: 0x00, ieee: false } as const;
 
+function isCompareCard({ opcode, form }: Card): boolean {
+  return (opcode.traits & Trait.Compare) !== 0 && opcode.encoding === Encoding.Vopc && !form.startsWith("dpp");
+}
+
+function isWideCard({ form, opcode: { encoding } }: Card): boolean {
+  return form === "e64" && (encoding === Encoding.Vop3 || encoding === Encoding.Vop3p);
+}
+
+function isDoubleCard({ opcode: { name } }: Card): boolean {
+  return /^ds_(cmpst|wrap|mskor|read2|write2)/.test(name);
+}
+
+function isUpdateCard({ opcode, form }: Card): boolean {
+  return (opcode.traits & (Trait.Atomic | Trait.Store)) !== 0 && form !== "scratch" && form !== "private";
+}
+
 function isScalarCard({ form }: Card): boolean {
   return form === "scalar" || form === "control";
 }
@@ -171,13 +189,18 @@ export const SUITE: readonly SuitePart[] = [
   part("alu", 12, "scalar arithmetic again", {}, [], isScalarCard),
   part("alu", 13, "scalar arithmetic a third time", {}, [], isScalarCard),
   part("alu", 14, "halves that op_sel names, again", { spotlight: "opsel" }),
+  part("alu", 16, "comparisons", {}, [], isCompareCard),
+  part("alu", 17, "instructions that are VOP3 only, of some lanes", { spotlight: "exec" }, [], isWideCard),
+  part("alu", 18, "parts of registers", {}, [], (card) => card.form === "sdwa" && !isCompareCard(card)),
   part("lanes", 6, "DPP8 and lane exchange", {}, ["rows"]),
   part("lanes", 7, "DPP16 with rows and banks left out", { spotlight: "rows" }),
   part("lanes", 15, "DPP16 beyond the edges of rows", { spotlight: "edges" }),
   part("memory", 8, "memory accesses of some lanes only, with offsets", { spotlight: ["exec", "offset"] }, ["image"]),
   part("memory", 9, "memory accesses with offsets", { spotlight: ["offset", "exec"] }, ["image"]),
+  part("memory", 19, "stores and atomics", { spotlight: ["offset", "exec"] }, ["image"], isUpdateCard),
   part("memory", 11, "images", { spotlight: ["image", "exec"] }, ["offset"]),
   part("lds", 10, "LDS", { spotlight: ["exec", "offset"] }),
+  part("lds", 20, "LDS: two places or two operands", { spotlight: ["offset", "exec"] }, [], isDoubleCard),
 ];
 
 /** Workgroups of the suite's batches: more of them are more operands, which cost little; compiling is what costs. */

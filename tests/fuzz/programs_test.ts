@@ -52,7 +52,7 @@ Deno.test("the random programs of the suite hold every kind of statement, and la
     }
   }
   assert(statements > 10 * COUNT, `${statements} statements`);
-  for (const kind of "code if waveIf loop leave waveLoop waterfall exchange lds call ladder".split(" ")) {
+  for (const kind of "code if waveIf loop leave waveLoop next waterfall exchange lds call ladder".split(" ")) {
     assert((kinds.get(kind) ?? 0) >= 10, `${kind}: ${kinds.get(kind)}`);
   }
   assert(deep >= 10, `${deep} leave a loop from inside of a condition`);

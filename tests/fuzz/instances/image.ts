@@ -72,8 +72,12 @@ function isOwn({ image }: Opcode): boolean {
 
 function randomImage(opcode: Opcode, threads: number, random: Random): Image {
   const own = isOwn(opcode), samples = opcode.image === "sample" || opcode.image === "gather";
+  // Clamps and biases of the level of detail show where there are levels.
+  const levels = samples && ["cl", "l", "b", "d", "cd"].some((word) => opcode.words.has(word));
   const types = opcode.image === "gather"
     ? [TYPE.D2, TYPE.D2Array]
+    : levels && random.chance(0.8)
+    ? [TYPE.D1, TYPE.D2]
     : [TYPE.D1, TYPE.D2, TYPE.D2, TYPE.D2, TYPE.D3, TYPE.D1Array, TYPE.D2Array, TYPE.Cube];
   // Filters must stay within a face of a cube.
   const type = random.pick(types.filter((each) => each !== TYPE.Cube || !opcode.words.has("o")));
@@ -89,12 +93,12 @@ function randomImage(opcode: Opcode, threads: number, random: Random): Image {
   const isLine = type === TYPE.D1 || type === TYPE.D1Array;
   const isPlain = type === TYPE.D1 || type === TYPE.D2;
   const tiles = TILES.filter((tile) => tileEquation(tile, format.bytes) !== undefined);
-  const tile = tiles.length > 0 && type !== TYPE.D3 && random.chance(0.35) ? random.pick(tiles) : 0;
+  const tile = tiles.length > 0 && type !== TYPE.D3 && random.chance(levels ? 0.1 : 0.35) ? random.pick(tiles) : 0;
   // A texel for each thread of a store.
   const width = own ? (isLine ? threads : 32) : random.pick(isFace ? [16, 33, 64] : [1, 5, 16, 33, 64]);
   const height = own ? (isLine ? 1 : threads / 32) : isLine ? 1 : random.pick(isFace ? [8, 16] : [1, 3, 8, 16]);
   const depth = isPlain ? 1 : type === TYPE.Cube ? 6 : random.pick([1, 2, 3, 6]);
-  const hasLevels = isPlain && tile === 0 && random.chance(0.5);
+  const hasLevels = isPlain && tile === 0 && random.chance(levels ? 0.9 : 0.5);
   const pitch = isPlain && tile === 0 && (hasLevels || random.chance(0.3)) ? width + random.pick([1, 3, 64]) : 0;
   const maxMip = hasLevels ? random.pick([1, 2, 5]) : 0;
   const baseLevel = own ? 0 : random.below(maxMip + 1);
@@ -230,6 +234,8 @@ export function imageInstance(opcode: Opcode, settings: BatchSettings, random: R
     const own32 = { log: Math.log2(image.width), mask: image.width - 1 };
     const again = new SeededRandom(seed, random);
     for (let k = 0; k < total; k++) code.vop("v_mov_b32", v(ADDRESS + k), int(0));
+    // What an instruction with one register more would read: a level that few images have.
+    code.vop("v_mov_b32", v(ADDRESS + total), samples ? Operand.Literal : int(3), -1, floatBits(3));
     if (own) {
       code.vop("v_and_b32", v(ADDRESS), Operand.Literal, v(1), own32.mask);
       if (image.height > 1) code.vop("v_lshrrev_b32", v(ADDRESS + 1), int(own32.log), v(1));

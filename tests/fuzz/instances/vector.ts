@@ -3,6 +3,7 @@ import { Encoding, Operand } from "../../../src/rdna/instruction.ts";
 import { type Opcode, SourceClass, Trait } from "../../../src/rdna/table.ts";
 import type { DataType } from "../../../src/rdna/types.ts";
 import type { Random } from "../../support/random.ts";
+import type { Code } from "../code.ts";
 import { exact, isNan16, isNan32, partOf } from "../compare.ts";
 import { dpp16, dpp8, sdwa, v, vop, vop3, vop3p } from "../encode.ts";
 import {
@@ -68,6 +69,8 @@ interface Draft {
   sdst: number;
   /** Bits of the sources that take negate and absolute value. */
   modifiable: number;
+  /** Emits what makes operands equal in some lanes. */
+  mixture?: (code: Code) => void;
 }
 
 /** A random instance. */
@@ -106,7 +109,10 @@ export function vectorInstance(opcode: Opcode, form: VectorForm, settings: Batch
   return {
     name: opcode.name,
     form,
-    before: (code) => prepare.emit(code),
+    before: (code) => {
+      draft.mixture?.(code);
+      prepare.emit(code);
+    },
     words: words.words,
     checks: checks(draft, type, words),
     lanes: form === "dpp16" || form === "dpp8" || (opcode.traits & Trait.Lanes) !== 0,
@@ -184,8 +190,9 @@ function encode32(d: Draft): Encoded {
   if (opcode.src.some((type) => type.kind === "mask")) pick.reserve(Operand.Vcc);
   const three = opcode.words.has("literal");
   if (three) pick.useLiteral(opcode.src[0].bits === 16 ? opcode.src[0] : opcode.src[2]);
-  const a = opcode.src.length > 0 ? source(d, 0) : -1;
-  const b = opcode.src.length > 1 ? source(d, 1, true) : -1;
+  const equal = equalOperands(d);
+  const a = equal?.[0] ?? (opcode.src.length > 0 ? source(d, 0) : -1);
+  const b = equal?.[1] ?? (opcode.src.length > 1 ? source(d, 1, true) : -1);
   return { words: [vop(opcode, d.dst, a, b, pick.literal)], omod: 0 };
 }
 
@@ -214,9 +221,33 @@ function comparesWithItself({ opcode, random }: Draft): boolean {
   return (opcode.traits & Trait.Compare) !== 0 && opcode.src[1]?.kind === "f" && random.chance(0.4);
 }
 
+/** Where a register (or a pair) is that equals another one in some lanes. */
+const MIXTURE = 52;
+
+/**
+ * For many comparisons, operands that are equal in half of the lanes: between others, equality is too rare to tell "less" from "less or equal", or to show
+ * what inactive lanes do. Undefined for the others.
+ */
+function equalOperands(d: Draft): [a: number, b: number] | undefined {
+  const { opcode, pick, random } = d;
+  const [first, second] = opcode.src;
+  if ((opcode.traits & Trait.Compare) === 0 || first.kind !== second?.kind || first.bits !== second.bits) {
+    return undefined;
+  }
+  if (!random.chance(0.6)) return undefined;
+  const one = pick.vector(first), other = pick.vector(first), mask = random.pick(MASKS);
+  d.mixture = (code) => {
+    for (let k = 0; k < Math.max(1, first.dwords); k++) {
+      code.vop3("v_cndmask_b32", { dst: v(MIXTURE + k), src: [other + k, one + k, mask] });
+    }
+  };
+  return random.chance(0.5) ? [one, v(MIXTURE)] : [v(MIXTURE), one];
+}
+
 function encode64(d: Draft): Encoded {
   const { opcode, pick } = d;
-  const src = opcode.src.map((_, n) => source(d, n));
+  const equal = equalOperands(d);
+  const src = opcode.src.map((_, n) => equal?.[n] ?? source(d, n));
   if (asksFor(d.settings, "signs") && comparesWithItself(d)) src[1] = src[0] = pick.vector(opcode.src[0]);
   const type = opcode.dst[0];
   const floatResult = type?.kind === "f" && type.count === 1;
@@ -276,7 +307,8 @@ function encodeSdwa(d: Draft): Encoded {
   };
   const two = opcode.src.length > 1 && opcode.src[1].kind !== "mask";
   const itself = comparesWithItself(d) ? pick.vector(opcode.src[0]) : -1;
-  const a = itself >= 0 ? itself : operand(0), b = itself >= 0 ? itself : two ? operand(1) : -1;
+  const equal = itself >= 0 ? [itself, itself] : equalOperands(d);
+  const a = equal?.[0] ?? operand(0), b = equal?.[1] ?? (two ? operand(1) : -1);
   const type = opcode.dst[0];
   const isFloat = (n: number) => d.modifiable >> n & 1;
   const select = [0, 1].map((n) =>

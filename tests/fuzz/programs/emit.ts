@@ -30,13 +30,15 @@ const LAST_THREAD = 10;
 export interface BuiltProgram {
   program: Program;
   code: Uint32Array;
+  /** Byte ranges of what is the same in all programs: inputs are loaded, results are stored. */
+  frame: { start: number; end: number }[];
   output: { address: bigint; bytes: number };
 }
 
 /** Makes the guest program of a tree. */
 export function buildProgram(tree: ProgramTree): BuiltProgram {
   const { settings } = tree;
-  const code = Uint32Array.from(new Emitter(tree).run());
+  const emitter = new Emitter(tree), code = Uint32Array.from(emitter.run());
   const threads = settings.threads * settings.groups;
   const random = new Random(settings.inputs);
   const inputs = Uint32Array.from(
@@ -84,7 +86,7 @@ export function buildProgram(tree: ProgramTree): BuiltProgram {
     untouched: [],
     notes: [],
   };
-  return { program, code, output };
+  return { program, code, frame: emitter.frame, output };
 }
 
 /** The loop that lanes can leave. */
@@ -97,6 +99,13 @@ interface OpenLoop {
   latch: Label;
 }
 
+/** The loop of the whole wave that it may go on with from where it is. */
+interface Round {
+  counter: number;
+  start: Label;
+  end: Label;
+}
+
 class Emitter {
   readonly #code = new Code();
   readonly #suffix: string;
@@ -106,6 +115,7 @@ class Emitter {
   #depth = 0;
   #inCallee = false;
   #open: OpenLoop | null = null;
+  #round: Round | null = null;
 
   constructor(private readonly tree: ProgramTree) {
     const { waveSize } = tree.settings;
@@ -114,10 +124,16 @@ class Emitter {
     this.#callees = tree.subroutines.map(() => this.#code.label());
   }
 
+  /** See {@linkcode BuiltProgram}. */
+  readonly frame: { start: number; end: number }[] = [];
+
   run(): number[] {
     this.#prologue();
+    this.frame.push({ start: 0, end: this.#code.at * 4 });
     this.#list(this.tree.body);
+    const start = this.#code.at * 4;
     this.#epilogue();
+    this.frame.push({ start, end: this.#code.at * 4 });
     this.tree.subroutines.forEach((body, k) => {
       this.#code.bind(this.#callees[k]);
       this.#depth = 0;
@@ -201,14 +217,16 @@ class Emitter {
     for (const statement of list) this.#statement(statement);
   }
 
-  /** A body one level deeper, in a loop of its own kind if `open` is given. */
-  #inner(list: readonly Statement[], open = this.#open): void {
-    const outer = this.#open;
+  /** A body one level deeper, in a loop of its own kind if `open` is given; in a loop of the whole wave where that may go on from inside. */
+  #inner(list: readonly Statement[], open = this.#open, round: Round | null = null): void {
+    const outer = this.#open, outerRound = this.#round;
     this.#open = open;
+    this.#round = round;
     this.#depth++;
     this.#list(list);
     this.#depth--;
     this.#open = outer;
+    this.#round = outerRound;
   }
 
   #statement(statement: Statement): void {
@@ -227,6 +245,8 @@ class Emitter {
         return this.#leave(statement);
       case "waveLoop":
         return this.#waveLoop(statement);
+      case "next":
+        return this.#next(statement);
       case "waterfall":
         return this.#waterfall(statement);
       case "exchange":
@@ -315,11 +335,11 @@ class Emitter {
     code.emit(condition);
     const branches = on === "scc" ? ["s_cbranch_scc0", "s_cbranch_scc1"] : ["s_cbranch_vccz", "s_cbranch_vccnz"];
     code.branch(branches[whenSet ? 0 : 1], otherwise === null ? end : other);
-    this.#inner(body);
+    this.#inner(body, this.#open, this.#round);
     if (otherwise !== null) {
       code.branch("s_branch", end);
       code.bind(other);
-      this.#inner(otherwise);
+      this.#inner(otherwise, this.#open, this.#round);
     }
     code.bind(end);
   }
@@ -391,19 +411,37 @@ class Emitter {
 
   #waveLoop({ trips, body, leave }: Statement & { kind: "waveLoop" }): void {
     const code = this.#code;
-    const counter = this.#counter(), start = code.label(), end = code.label();
-    code.sop1("s_mov_b32", counter, int(trips));
-    code.bind(start);
-    this.#inner(body, null);
+    const round: Round = { counter: this.#counter(), start: code.label(), end: code.label() };
+    code.sop1("s_mov_b32", round.counter, int(trips));
+    code.bind(round.start);
+    this.#inner(body, null, round);
     if (leave !== null) {
       code.emit(leave.condition);
-      code.branch("s_cbranch_scc1", end);
-      this.#inner(leave.rest, null);
+      code.branch("s_cbranch_scc1", round.end);
+      this.#inner(leave.rest, null, round);
     }
+    this.#endRound(round);
+    code.bind(round.end);
+  }
+
+  /** Goes back, or on behind the loop when it was the last round. */
+  #endRound({ counter, start }: Round): void {
+    const code = this.#code;
     code.sop2("s_sub_u32", counter, counter, int(1));
     code.sopc("s_cmp_lg_u32", counter, int(0));
     code.branch("s_cbranch_scc1", start);
-    code.bind(end);
+  }
+
+  /** The wave begins the next round from here: a loop with several ways back, as compilers write it that copy its end. */
+  #next({ condition }: Statement & { kind: "next" }): void {
+    const code = this.#code, round = this.#round;
+    code.emit(condition);
+    if (round === null) return;
+    const stay = code.label();
+    code.branch("s_cbranch_scc0", stay);
+    this.#endRound(round);
+    code.branch("s_branch", round.end);
+    code.bind(stay);
   }
 
   /** v_readfirstlane, v_cmp_eq, s_and_saveexec, body, s_xor: until no lane is left. */

@@ -70,14 +70,33 @@ class Generator {
   #inside = 0;
   /** Lanes may leave a loop here. */
   #inLoop = false;
+  /** The wave may begin the next round of its loop here. */
+  #inRound = false;
 
   constructor(private readonly random: Random, private readonly settings: ProgramSettings) {}
 
   body(): Statement[] {
     this.#budget = 6 + this.random.below(30);
-    const list: Statement[] = [];
+    const list: Statement[] = this.random.chance(0.2) ? [this.rounds()] : [];
     while (this.#budget > 0) list.push(this.statement());
     return list;
+  }
+
+  /** A loop of the whole wave that goes on from inside of a branch, with something behind the branch: chance hardly makes one. */
+  private rounds(): Statement {
+    const { random } = this;
+    const some = (): Statement => ({ kind: "code", words: random.chance(0.5) ? this.scalarCode() : this.vectorCode() });
+    const next = (): Statement => ({ kind: "next", condition: this.scalarCondition() });
+    const branch = (body: Statement[]): Statement => ({
+      kind: "waveIf",
+      on: "scc",
+      whenSet: random.chance(0.5),
+      condition: this.scalarCondition(),
+      body,
+      otherwise: null,
+    });
+    const inner = random.chance(0.5) ? [some(), next(), some()] : [some(), branch([some(), next(), some()]), some()];
+    return { kind: "waveLoop", trips: 3 + random.below(3), body: [some(), branch(inner), some()], leave: null };
   }
 
   subroutine(): Statement[] {
@@ -95,10 +114,12 @@ class Generator {
    * The statements inside of one; lanes leave the loop around it there, unless it is a loop of another kind itself.
    *
    * @param inside not all waves come by
+   * @param inRound the wave may begin the next round of a loop of its own from there
    */
-  private block(inLoop = this.#inLoop, inside = true): Statement[] {
-    const outer = this.#inLoop;
+  private block(inLoop = this.#inLoop, inside = true, inRound = false): Statement[] {
+    const outer = this.#inLoop, outerRound = this.#inRound;
     this.#inLoop = inLoop;
+    this.#inRound = inRound;
     this.#depth++;
     if (inside) this.#inside++;
     const list: Statement[] = [];
@@ -107,6 +128,7 @@ class Generator {
     if (inside) this.#inside--;
     this.#depth--;
     this.#inLoop = outer;
+    this.#inRound = outerRound;
     return list;
   }
 
@@ -116,7 +138,8 @@ class Generator {
     if (this.#inLoop && random.chance(0.12)) {
       return { kind: "leave", again: random.chance(0.4), condition: this.condition() };
     }
-    const roll = random.below(this.#depth < 4 ? 24 : 10);
+    if (this.#inRound && random.chance(0.15)) return { kind: "next", condition: this.scalarCondition() };
+    const roll = random.below(this.#depth < 4 ? (this.#inRound ? 27 : 24) : 10);
     if (roll < 5) return { kind: "code", words: this.vectorCode() };
     if (roll < 7) return { kind: "code", words: this.scalarCode() };
     if (roll === 7) return { kind: "code", words: this.laneCode() };
@@ -132,15 +155,15 @@ class Generator {
         otherwise: random.chance(0.4) ? this.block() : null,
       };
     }
-    if (roll < 16) {
+    if (roll < 16 || roll > 23) {
       const on = random.pick(["scc", "scc", "vcc"] as const);
       return {
         kind: "waveIf",
         on,
         whenSet: random.chance(0.5),
         condition: on === "scc" ? this.scalarCondition() : this.condition(),
-        body: this.block(),
-        otherwise: random.chance(0.4) ? this.block() : null,
+        body: this.block(this.#inLoop, true, this.#inRound),
+        otherwise: random.chance(0.4) ? this.block(this.#inLoop, true, this.#inRound) : null,
       };
     }
     if (roll < 19) {
@@ -163,8 +186,8 @@ class Generator {
       return {
         kind: "waveLoop",
         trips: 1 + random.below(4),
-        body: this.block(false),
-        leave: random.chance(0.4) ? { condition: this.scalarCondition(), rest: this.block(false) } : null,
+        body: this.block(false, true, true),
+        leave: random.chance(0.4) ? { condition: this.scalarCondition(), rest: this.block(false, true, true) } : null,
       };
     }
     if (roll === 20) {

@@ -53,6 +53,8 @@ export type Statement =
   | { kind: "leave"; again: boolean; condition: number[] }
   /** A loop of the whole wave, `trips` rounds; a scalar condition (SCC) may end it earlier. */
   | { kind: "waveLoop"; trips: number; body: Statement[]; leave: { condition: number[]; rest: Statement[] } | null }
+  /** In a loop of the whole wave, perhaps deep in its branches: the wave begins the next round when the condition (SCC) is met. */
+  | { kind: "next"; condition: number[] }
   /** For each value of a vector register: the lanes that hold it execute the body, with the value in a scalar register. */
   | { kind: "waterfall"; vector: number; scalar: number; body: Statement[] }
   /** LDS: lanes write their words and read those of others, with or without barriers. */

@@ -88,15 +88,18 @@ export function requestOf(batch: Batch, device: RecompilerDevice): RecompileRequ
   };
 }
 
-/** Recompiles a batch without those instances that are refused. */
-export function recompileBatch(plan: PlannedBatch, device: RecompilerDevice, use: (batch: Batch) => void): void {
+/** Recompiles a batch without those instances that are refused. @returns the module's words, or undefined when all is refused */
+export function recompileBatch(
+  plan: PlannedBatch,
+  device: RecompilerDevice,
+  use: (batch: Batch) => void,
+): Uint32Array | undefined {
   let rest = plan.instances;
   while (rest.length > 0) {
     const batch = buildBatch(rest, plan.settings, new Random(plan.seed));
     use(batch);
     try {
-      recompile(requestOf(batch, device));
-      return;
+      return recompile(requestOf(batch, device)).spirv;
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
       const named = refusedInstances(batch, error);
@@ -104,6 +107,7 @@ export function recompileBatch(plan: PlannedBatch, device: RecompilerDevice, use
       rest = rest.filter((instance) => !named.has(instance));
     }
   }
+  return undefined;
 }
 
 /** Tells which operations are emitted for which instance. */

@@ -27,7 +27,18 @@ export function swapsSources(opcode: Opcode): boolean {
 const SYNONYMS: readonly (readonly [RegExp, string])[] = [
   // No lane is unordered with integers, and comparisons signal nothing.
   [/^(v_cmpx?)_tru_/, "$1_t_"],
+  // They differ in the exceptions that they raise.
+  [/^v_rcp_iflag_f32$/, "v_rcp_f32"],
 ];
+
+/** Opcodes that do nothing in straight code that all waves execute: as neighbours of what does nothing, they cannot be told from it. */
+const NOTHING_ALONE = ["s_barrier", "s_sethalt", "s_sleep"];
+
+/** Whether an opcode in another's place can be seen by no program. */
+export function looksAlike(one: Opcode, other: Opcode): boolean {
+  const idle = (opcode: Opcode) => meaning(opcode) === "nothing" || NOTHING_ALONE.includes(opcode.name);
+  return meaning(one) === meaning(other) || (one.name !== "s_barrier" && idle(one) && idle(other));
+}
 
 /** What an opcode does, in a word: those with the same word cannot be told apart by results. */
 export function meaning({ name }: Opcode): string {

@@ -1,11 +1,16 @@
 /** Runs the suite's instances with a corrupted table and says whether the suite would have failed. */
 import { RefusedError } from "../../../src/errors.ts";
+import { decode } from "../../../src/rdna/decode.ts";
+import { OPCODES } from "../../../src/rdna/table.ts";
 import type { RecompilerDevice } from "../../../src/recompiler/request.ts";
 import { compareOutputs, refusedInstances, runBatch, runSide } from "../../../tests/fuzz/batch.ts";
 import { cardsOf, GROUPS, randomSettings } from "../../../tests/fuzz/deck.ts";
 import { type Batch, buildBatch } from "../../../tests/fuzz/frame.ts";
+import type { PlannedBatch } from "../../../tests/fuzz/instructions.ts";
+import { buildProgram } from "../../../tests/fuzz/programs/emit.ts";
 import { compareProgram } from "../../../tests/fuzz/programs/run.ts";
 import { randomProgram } from "../../../tests/fuzz/programs/generate.ts";
+import type { ProgramTree } from "../../../tests/fuzz/programs/tree.ts";
 import { knownRefusals, newRefusals } from "../../../tests/fuzz/refusals.ts";
 import type { SideMaker } from "../../../tests/fuzz/sides.ts";
 import { Random } from "../../../tests/support/random.ts";
@@ -17,7 +22,7 @@ import { Packer, packs, type Trial } from "./packs.ts";
 export interface Verdict {
   /**
    * `caught`: the suite fails. `survived`: it acted and nothing differed. `unexercised`: the deck can make it act, the suite does not. `void`: nothing that
-   * the deck makes lets it act, so that it is no mutant at all.
+   * the deck makes lets it act, or what is emitted is the same to the word wherever it does, so that it is no mutant at all.
    */
   outcome: "caught" | "survived" | "unexercised" | "void";
   /** How it was caught. */
@@ -38,6 +43,7 @@ export class Judge {
   readonly #candidates: Candidates;
   readonly #refusals = knownRefusals();
   readonly #device: RecompilerDevice;
+  readonly #programs = new Programs();
   #nonce = 0;
 
   /** @param tick called now and then */
@@ -101,14 +107,10 @@ export class Judge {
       packer.round(open, ({ settings }) => settings.ldsBytes > 0 ? 4 : 40);
       open = open.filter(({ mutant, places, caught, acted, tries }) => {
         if (caught === undefined && places.length > 0) return true;
-        const outcome = caught !== undefined
-          ? "caught"
-          : acted
-          ? "survived"
-          : this.#canAct(mutant)
-          ? "unexercised"
-          : "void";
-        tell(mutant, { outcome, how: caught ?? "", programs: tries });
+        tell(
+          mutant,
+          caught !== undefined ? { outcome: "caught", how: caught, programs: tries } : this.#last(mutant, acted, tries),
+        );
         return false;
       });
     }
@@ -128,17 +130,25 @@ export class Judge {
       acted ||= result.acted;
       if (result.how !== undefined) return { outcome: "caught", how: result.how, programs };
     }
-    if (table === "emit") {
-      for (let seed = 1; seed <= PROGRAM_SEEDS; seed++) {
-        programs++;
-        this.tick();
-        const result = this.#runProgram(mutant, seed);
-        acted ||= result.acted;
-        if (result.how !== undefined) return { outcome: "caught", how: result.how, programs };
-      }
+    return this.#last(mutant, acted, programs);
+  }
+
+  /** What becomes of a mutant that no instance caught: the suite's programs may catch it, and it may be none. */
+  #last(mutant: Mutant, acted: boolean, programs: number): Verdict {
+    const { table, entry } = mutant;
+    for (let seed = 1; seed <= PROGRAM_SEEDS; seed++) {
+      if (table === "lift" && !this.#programs.opcodes(seed).has(entry)) continue;
+      programs++;
+      this.tick();
+      const result = this.#runProgram(mutant, seed);
+      acted ||= result.acted;
+      if (result.how !== undefined) return { outcome: "caught", how: result.how, programs };
     }
-    if (acted) return { outcome: "survived", how: "", programs };
-    return { outcome: table === "lift" && this.#canAct(mutant) ? "unexercised" : "void", how: "", programs };
+    if (table === "emit") return { outcome: acted ? "survived" : "void", how: "", programs };
+    const can = this.#canAct(mutant);
+    // What is emitted is the same to the word, wherever it is drawn: nobody can see such a corruption.
+    if (can === "same words" && this.#emitsTheSame(mutant)) return { outcome: "void", how: can, programs };
+    return { outcome: acted ? "survived" : can === "never" ? "void" : "unexercised", how: "", programs };
   }
 
   /** Runs the instances without corruption: what is refused goes, and all the rest must be equal. */
@@ -194,12 +204,13 @@ export class Judge {
 
   #runProgram(mutant: Mutant, seed: number): { acted: boolean; how?: string } {
     let acted = false;
-    const mend = mutant.install({ covers: () => true, acted: () => acted = true });
+    const tree = this.#programs.tree(seed), frame = this.#programs.frame(seed);
+    const covers = (pc: number) => mutant.table === "emit" || !frame.some(({ start, end }) => pc >= start && pc < end);
+    const mend = mutant.install({ covers, acted: () => acted = true });
     try {
       this.sides.forget();
-      const tree = randomProgram(new Random(seed));
       const outcome = compareProgram(tree, this.sides.take(tree.settings.target));
-      return { acted, how: outcome.kind === "differs" || outcome.kind === "error" ? outcome.text : undefined };
+      return { acted, how: outcome.kind === "equal" || outcome.kind === "refused" ? undefined : outcome.text };
     } catch (error) {
       return { acted, how: `error: ${String(error).split("\n")[0]}` };
     } finally {
@@ -208,32 +219,77 @@ export class Judge {
     }
   }
 
-  /** Whether instances of other rounds make the mutant act. */
-  #canAct(mutant: Mutant): boolean {
+  /** Whether instances of other rounds make the mutant act, and whether that changes what is emitted. */
+  #canAct(mutant: Mutant): "never" | "same words" | "differs" {
     const random = new Random(12345);
     let acted = false;
-    for (let k = 0; k < DRAWS && !acted; k++) {
+    for (let k = 0; k < DRAWS; k++) {
       const group = random.pick(GROUPS), settings = randomSettings(group, random);
       const cards = GROUPS.flatMap((name) => cardsOf(name, settings)).filter(({ opcode }) =>
         opcode.name === mutant.entry
       );
       if (cards.length === 0) continue;
       const instances = [random.pick(cards).make(settings, random)];
-      let batch: Batch;
-      const mend = mutant.install({ covers: (pc) => inRanges(batch, pc), acted: () => acted = true });
+      const result = this.#emits(mutant, { instances, settings: { ...settings, ldsBytes: 16384 }, seed: k });
+      if (result === "differs") return result;
+      acted ||= result === "same words";
+    }
+    return acted ? "same words" : "never";
+  }
+
+  /** Whether the corruption changes nothing of what the suite's instances become. */
+  #emitsTheSame(mutant: Mutant): boolean {
+    return this.#candidates.ofOpcode(mutant.entry).every((each) => this.#emits(mutant, each) !== "differs");
+  }
+
+  /** Whether a mutant acts on a batch, and whether that changes its module. */
+  #emits(mutant: Mutant, plan: PlannedBatch): "never" | "same words" | "differs" {
+    let batch: Batch, acted = false;
+    const words = () => {
       try {
-        recompileBatch(
-          { instances, settings: { ...settings, ldsBytes: 16384 }, seed: k },
-          this.#device,
-          (next) => batch = next,
-        );
-      } catch {
-        // The corruption broke the recompiler, so it acted.
-      } finally {
-        mend();
+        return recompileBatch(plan, this.#device, (next) => batch = next)?.join() ?? "";
+      } catch (error) {
+        // Images need descriptors, which only a run has: what they become is not known here.
+        return mutant.entry.startsWith("image_") ? undefined : String(error);
+      }
+    };
+    const plain = words();
+    const mend = mutant.install({ covers: (pc) => inRanges(batch, pc), acted: () => acted = true });
+    try {
+      const wrong = words();
+      return !acted ? "never" : wrong !== undefined && wrong === plain ? "same words" : "differs";
+    } finally {
+      mend();
+    }
+  }
+}
+
+/** The suite's programs. */
+class Programs {
+  readonly #opcodes = new Map<number, Set<string>>();
+
+  tree(seed: number): ProgramTree {
+    return randomProgram(new Random(seed));
+  }
+
+  /** Byte ranges of what is no part of the program's statements. */
+  frame(seed: number): { start: number; end: number }[] {
+    return buildProgram(this.tree(seed)).frame;
+  }
+
+  /** Mnemonics in a program's statements. */
+  opcodes(seed: number): ReadonlySet<string> {
+    let names = this.#opcodes.get(seed);
+    if (names === undefined) {
+      this.#opcodes.set(seed, names = new Set());
+      const tree = this.tree(seed), { code, frame } = buildProgram(tree);
+      for (let pc = 0; pc < code.length * 4;) {
+        const { op, size } = decode(code, pc, tree.settings.target);
+        if (!frame.some(({ start, end }) => pc >= start && pc < end)) names.add(OPCODES[op].name);
+        pc += size * 4;
       }
     }
-    return acted;
+    return names;
   }
 }
 

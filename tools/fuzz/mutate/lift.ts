@@ -7,7 +7,7 @@ import { type Handler, HANDLERS } from "../../../src/recompiler/lift/dispatch.ts
 import { REFUSED_NAMES } from "../../../src/recompiler/lift/unsupported.ts";
 import { clampRefused, knownRefusals } from "../../../tests/fuzz/refusals.ts";
 import { isApproximate } from "../../../tests/fuzz/instances/accuracy.ts";
-import { commutes, equivalentLift, meaning, swapsSources } from "./equivalents.ts";
+import { commutes, equivalentLift, looksAlike, swapsSources } from "./equivalents.ts";
 import type { Mutant, Scope } from "./mutant.ts";
 
 /** The table as what it is at run time: an array that anybody may write. */
@@ -303,7 +303,7 @@ function neighbourMutants(opcode: Opcode): Mutant[] {
     !REFUSED_NAMES.has(other.name)
   );
   const at = same.indexOf(opcode);
-  const next = [...same.slice(at + 1), ...same.slice(0, at)].find((other) => meaning(other) !== meaning(opcode));
+  const next = [...same.slice(at + 1), ...same.slice(0, at)].find((other) => !looksAlike(opcode, other));
   if (next === undefined) return [];
   return [mutant(opcode, "neighbour", `acts as ${next.name}`, (_, scope) => {
     const other = TABLE[next.id]!;
