@@ -56,6 +56,8 @@ export interface ComputeExecutor {
   dispatch(dispatch: ComputeDispatch): void;
   /** Waits until everything has finished and guest memory is up to date. @throws GuestFaultError if a program faulted. */
   drain(): void;
+  /** Set by its user: called when dispatches have finished and what they wrote is in memory, also before anybody drains. */
+  onFinished?: () => void;
   /** Programs seen so far. */
   programs(): ProgramReport[];
   /** What recompiled programs became, as SPIR-V, by their reports; nothing for an executor that does not recompile. Valid until `close`. */

@@ -121,6 +121,8 @@ class QueueIsolate {
     const labels = this.#labels = LabelWatch.attach(opened.self, start.labels);
     labels.enter(start.place);
     this.#executor = opened.executor;
+    // Whoever waits for what they stored does not wait for the next packet.
+    opened.executor.onFinished = () => labels.written();
     if (start.records) {
       this.#timeline = new Timeline();
       this.#turns = new QueueTurns(this.#timeline);

@@ -14,14 +14,20 @@ import type { MadeArtifact, MadePipeline, ProgramBuilds } from "./program_builds
 export class RoomBuilds implements ProgramBuilds {
   readonly #shared: DriverRoom;
   readonly #dump: RequestDump | undefined;
+  readonly #beforeWork: () => void;
 
-  /** @param shared stays the caller's */
-  constructor(shared: DriverRoom, dump: RequestDump | undefined) {
+  /**
+   * @param shared stays the caller's
+   * @param beforeWork called before a program is made or waited for, which may take long; what it throws is thrown
+   */
+  constructor(shared: DriverRoom, dump: RequestDump | undefined, beforeWork: () => void = () => {}) {
     this.#shared = shared;
     this.#dump = dump;
+    this.#beforeWork = beforeWork;
   }
 
   artifact(request: RecompileRequest): MadeArtifact {
+    this.#beforeWork();
     const { room, services } = this.#shared, start = performance.now();
     const file = this.#dump?.write(request), common = commonRequest(request);
     try {

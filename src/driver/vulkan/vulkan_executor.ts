@@ -90,6 +90,7 @@ export class VulkanExecutor implements ComputeExecutor {
   readonly scratch = true;
   /** The recompiler's view of the device. */
   readonly recompilerDevice: RecompilerDevice;
+  onFinished?: () => void;
   readonly #device: GpuDevice;
   readonly #shared: SharedExecution | undefined;
   readonly #queue: CommandQueue;
@@ -113,6 +114,8 @@ export class VulkanExecutor implements ComputeExecutor {
   #deviceMs = 0;
   #hung = false;
   #closed = false;
+  /** A fault of what was in flight when a program had to be made. */
+  #earlier: AnyAgcError | undefined;
 
   /** @param device stays the caller's: close the executor before it is destroyed. */
   constructor(device: GpuDevice, options: VulkanExecutorOptions) {
@@ -131,7 +134,11 @@ export class VulkanExecutor implements ComputeExecutor {
       // Probes would submit to a queue that others use.
       this.recompilerDevice = shared.room.recompilerDevice;
       this.#layout = shared.room.layout;
-      this.#builds = new RoomBuilds(shared.room, dump);
+      // Other queues may wait for what is recorded: it is not held back by a recompile, nor by a compile of the driver's.
+      this.#builds = new RoomBuilds(shared.room, dump, () => {
+        this.#earlier = this.#drain();
+        if (this.#earlier !== undefined) throw this.#earlier;
+      });
     }
     this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, queue: shared?.queue, timeout });
     this.#contexts = new ContextBlocks(device, BATCH * BATCHES);
@@ -328,6 +335,7 @@ export class VulkanExecutor implements ComputeExecutor {
     try {
       return this.#programs.load(dispatch, memory, this.#windowCount, resolve);
     } catch (error) {
+      if (this.#earlier !== undefined) throw this.#earlier;
       // Work in flight may be about to write what was found to be wrong, or may have gone wrong before.
       if (!(error instanceof AnyAgcError) || error.exitCode !== ExitCode.Guest || !this.busy) throw error;
       const earlier = this.#drain();
@@ -428,6 +436,7 @@ export class VulkanExecutor implements ComputeExecutor {
       seen.add(program);
       if (!this.#programs.isCurrent(program, userData, this.#memory!)) first ??= changedProgram(program, place);
     }
+    this.onFinished?.();
     return first;
   }
 

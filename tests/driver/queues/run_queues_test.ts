@@ -12,24 +12,12 @@ import {
   writeData,
 } from "../../support/packets.ts";
 import { chain, pingPong, randomProgram } from "./programs.ts";
-import { KeptWorkers, runAtOnce, runInTurns } from "./support.ts";
+import { KeptWorkers, runAtOnce, runInTurns, steady } from "./support.ts";
 
 /** Of all tests here. */
 const workers = new KeptWorkers();
+await workers.warm();
 globalThis.addEventListener("unload", () => workers[Symbol.dispose]());
-
-/** What must be equal whoever comes first. */
-function steady({ labels, waits: _, timings: __, error, programs, ...rest }: RunResult) {
-  const byQueue = Map.groupBy(labels, ({ queue }) => queue);
-  return {
-    ...rest,
-    labels: rest.queues.map((queue) => byQueue.get(queue) ?? []),
-    error: error?.toData(),
-    cause: (error?.cause as { code?: string } | undefined)?.code,
-    programs: programs.map(({ recompileMs: _, createMs: __, ...report }) => report)
-      .sort((a, b) => Number(a.address - b.address) || a.workgroupSize[0] - b.workgroupSize[0]),
-  };
-}
 
 /** Runs a program both ways, and compares everything. */
 async function bothWays(program: Program): Promise<RunResult> {

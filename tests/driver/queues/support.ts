@@ -10,6 +10,19 @@ import type { Program } from "../../../src/guest/program.ts";
 import { IsolateRegistry } from "../../../src/sync/isolates.ts";
 import { sweepUntil } from "../../sync/support/isolate.ts";
 
+/** What must be equal whoever comes first. */
+export function steady({ labels, waits: _, timings: __, error, programs, ...rest }: RunResult) {
+  const byQueue = Map.groupBy(labels, ({ queue }) => queue);
+  return {
+    ...rest,
+    labels: rest.queues.map((queue) => byQueue.get(queue) ?? []),
+    error: error?.toData(),
+    cause: (error?.cause as { code?: string } | undefined)?.code,
+    programs: programs.map(({ recompileMs: _, createMs: __, ...report }) => report)
+      .sort((a, b) => Number(a.address - b.address) || a.workgroupSize[0] - b.workgroupSize[0]),
+  };
+}
+
 /** A run, with a copy of what memory held behind it. */
 export interface SoftwareRun {
   readonly result: RunResult;
@@ -39,7 +52,7 @@ export function runInTurns(program: Program): SoftwareRun {
   return ended(runProgram(program, new SoftwareExecutor({ target: program.target }), memory), memory);
 }
 
-/** Workers that earlier runs of a test left: starting one costs more than most programs. */
+/** Workers that earlier runs left: starting one costs more than most programs. */
 export class KeptWorkers implements Disposable {
   readonly #workers: Worker[] = [];
 
@@ -49,6 +62,16 @@ export class KeptWorkers implements Disposable {
       this.#workers.pop() ?? new Worker(new URL("../../../src/workers/queue.ts", import.meta.url), { type: "module" }),
     keepWorker: (worker: Worker) => void this.#workers.push(worker),
   };
+
+  /** Starts the first one alone: Deno checks the types of its modules then, and several at once would all do so. */
+  async warm(): Promise<void> {
+    const worker = this.options.startWorker();
+    await new Promise<void>((resolve) => {
+      worker.onmessage = () => resolve();
+      worker.postMessage({ type: "end", stays: true });
+    });
+    this.options.keepWorker(worker);
+  }
 
   /** Workers that are kept now. */
   get count(): number {
