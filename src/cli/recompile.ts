@@ -1,5 +1,5 @@
 /**
- * `anyagc recompile`: a compute shader as SPIR-V, and what each pass made of it.
+ * `anyagc recompile`: a shader as SPIR-V, and what each pass made of it.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import type { Candidate } from "./recompile/candidates.ts";
 /** The command. */
 export const RECOMPILE: Command = {
   name: "recompile",
-  summary: "recompile a compute shader to SPIR-V",
+  summary: "recompile a shader to SPIR-V",
   details: [
-    "Prints the module as assembly, or writes it to a file. FILE is a compiled shader, or a program: then its streams are followed, without " +
+    "Prints the module as assembly, or writes it to a file. FILE is a compiled compute, pixel or vertex shader, or a program: then its streams are followed, without " +
     "running anything, to the programs that they dispatch.",
     "The output depends on the device's abilities: by default the one that a run would use, or --device generic for a typical GPU.",
   ],
-  arguments: [{ name: "FILE", summary: "a program, a capture, or a compute shader" }],
+  arguments: [{ name: "FILE", summary: "a program, a capture, or a compiled shader" }],
   options: [
     { name: "output", short: "o", value: "PATH", summary: "write the module's binary to PATH" },
     { name: "shader", value: "NAME", summary: "which program, where FILE has several (its address)" },
@@ -59,6 +59,7 @@ async function run(context: CommandContext) {
     file,
     shader: candidate.name,
     device,
+    stage: artifact.graphics?.stage ?? "compute",
     ...facts,
     words: spirv.length,
     milliseconds,
@@ -69,11 +70,12 @@ async function run(context: CommandContext) {
     await writeOutput(output, new Uint8Array(spirv.buffer, spirv.byteOffset, spirv.byteLength));
     data.output = output;
   }
+  const shape = artifact.graphics === undefined
+    ? `${facts.workgroupSize.join(" x ")} threads`
+    : `${artifact.graphics.stage} stage`;
   const summary =
     `${candidate.name}: ${facts.instructionCount} instructions became ${spirv.length} words for ${device}, wave${facts.waveSize}, ` +
-    `${facts.workgroupSize.join(" x ")} threads, ${facts.laneMode} (${facts.laneModeReason}), ${
-      milliseconds.toFixed(1)
-    } ms`;
+    `${shape}, ${facts.laneMode} (${facts.laneModeReason}), ${milliseconds.toFixed(1)} ms`;
   if (dump !== undefined) {
     data.dump = dump;
     out.line(dump.trimEnd());

@@ -101,4 +101,30 @@ export const FaultReason = {
   Elsewhere: 5,
   /** No access: the device may have ended a loop that had not ended (spirv/loop_limit.ts). A refusal, and not the guest's fault. */
   LoopLimit: 6,
+  /** The four that follow are refusals as well: of what shows at run time only. Their accesses go to an address that is none, {@linkcode nowhere}. */
+  /** A V# that asks for what is implemented for constant descriptors only. */
+  BufferDescriptor: 7,
+  /** A V# with a format or selectors that are not implemented. */
+  BufferFormat: 8,
+  /** An element in scratch memory that crosses a dword of its lane. */
+  ScratchCrossing: 9,
+  /** A sample whose footprint crosses an edge of a cube map's face. */
+  CubeEdge: 10,
 } as const;
+
+/** First byte of the addresses of {@linkcode nowhere}: no address is the 48-bit sign extension of itself that has it. */
+const NOWHERE = 0x0b;
+
+/**
+ * High half of an address that is none, and that says why: bits 31:24 are 0x0b, 23:16 the {@linkcode FaultReason}. What an address computation adds (offsets
+ * of less than 2^48 bytes) leaves them alone.
+ */
+export function nowhere(reason: number): number {
+  return NOWHERE << 24 | reason << 16;
+}
+
+/** The reason of a guest address that {@linkcode nowhere} made; undefined for others. */
+export function nowhereReason(address: bigint): number | undefined {
+  const high = Number(BigInt.asUintN(64, address) >> 48n), reason = high & 0xff;
+  return high >>> 8 === NOWHERE && reason >= FaultReason.BufferDescriptor && reason <= FaultReason.CubeEdge ? reason : undefined;
+}

@@ -1,4 +1,4 @@
-import { Context, FaultReason, FaultRecord, WindowEntry } from "./abi.ts";
+import { Context, FaultReason, FaultRecord, nowhereReason, WindowEntry } from "./abi.ts";
 
 /**
  * The fault record that modules write (abi.ts), and what it says. A module only notes which access failed; why it failed is found out here, from the window
@@ -59,6 +59,8 @@ function reasonOf(
   { address, bytes, access }: Omit<Fault, "reason" | "pc">,
   unaligned: boolean,
 ): number {
+  const said = nowhereReason(address);
+  if (said !== undefined) return said;
   const last = address + BigInt(bytes) - 1n;
   if (last >= 1n << 64n) return FaultReason.Overflow;
   const first = windowAccess(view, at, address), end = windowAccess(view, at, last);

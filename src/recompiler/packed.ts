@@ -25,7 +25,7 @@ export interface Packed {
 export function packProgram(simplified: Ir, request: RecompileRequest, shape: PackShape, lanes: number): Packed {
   let ir = simplified;
   // What single lanes see is the same in all forms, and cheaper to find before there are several copies of it.
-  const seen = dropUnseenChoices(ir), halves = dropUnseenHalves(seen.ir);
+  const seen = dropUnseenChoices(ir, true), halves = dropUnseenHalves(seen.ir);
   if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir));
   const barrierBefore = ldsHazards(ir, threadsOf(request), lanes);
   const { waveSize, codeAddress } = request;

@@ -144,6 +144,7 @@ const INTERPOLANT_FIELDS = {
     expected: '{"param": 0 to 31} or {"constant": 0 to 3}',
   },
   flat: FLAG,
+  custom: FLAG,
   packedHalves: FLAG,
   pointSprite: FLAG,
   cylinderWrap: integer(0, 15),

@@ -37,8 +37,15 @@ const GRAPHICS: RecompileRequest[] = [
       frontFaceAllBits: true,
       barycentricControl: 0x11,
       interpolants: [
-        { source: { param: 31 }, flat: true, packedHalves: false, pointSprite: false, cylinderWrap: 0 },
-        { source: { constant: 3 }, flat: false, packedHalves: true, pointSprite: true, cylinderWrap: 15 },
+        { source: { param: 31 }, flat: true, custom: true, packedHalves: false, pointSprite: false, cylinderWrap: 0 },
+        {
+          source: { constant: 3 },
+          flat: false,
+          custom: false,
+          packedHalves: true,
+          pointSprite: true,
+          cylinderWrap: 15,
+        },
       ],
       waveCount: true,
       colors: Array.from({ length: 8 }, (_, i) => ({ format: i === 0 ? "32_abgr" : "zero", number: "sint" })),

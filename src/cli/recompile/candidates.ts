@@ -1,5 +1,5 @@
 /**
- * What there is to recompile in a file: a compute shader's record, or the programs that a program's command streams dispatch.
+ * What there is to recompile in a file: a shader's record, or the programs that a program's command streams dispatch.
  *
  * @module
  */
@@ -12,6 +12,8 @@ import { ArrayAllocator } from "../../guest/memory/allocator.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { Program } from "../../guest/program.ts";
 import type { ShaderSource } from "../../guest/shader_source.ts";
+import { stageRequest } from "../../recompiler/stages/registers.ts";
+import { stageProgramOf } from "../../driver/stage_program.ts";
 import { computeProgram, QueueExecutor, Reg, RegisterState } from "../../pm4/mod.ts";
 import type { RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 
@@ -34,14 +36,18 @@ export interface Candidates {
   notes: string[];
 }
 
-/** The one candidate of a shader record. @throws RefusedError for other stages than compute, and records without what a launch needs */
+/** The one candidate of a shader record. @throws RefusedError for stages that are not recompiled, and records without what a launch needs */
 export function shaderCandidate(shader: ShaderSource, wave: 32 | 64 | undefined): Candidate {
   const { name, rsrc1, rsrc2, rsrc3 = 0, workgroupSize, target, code, file } = shader;
   const waveSize = shader.waveSize ?? wave;
   if (shader.stage !== "compute") {
-    throw new RefusedError("cli.stage", `${name} is a ${shader.stage} shader; only compute shaders are recompiled`, {
+    const stageProgram = stageProgramOf(shader, wave);
+    return {
+      name,
       file,
-    });
+      codeFileOffset: shader.codeFileOffset,
+      request: (device) => stageRequest(stageProgram, code, 0n, target, device),
+    };
   }
   if (rsrc1 === undefined || rsrc2 === undefined) {
     throw new RefusedError(

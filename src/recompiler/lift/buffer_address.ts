@@ -9,6 +9,7 @@
  * `offset` is the vector offset plus the instruction's; the scalar offset is added to the address only (LLVM, llvm.amdgcn.raw.buffer.load).
  */
 import { Flag, type Instruction } from "../../rdna/instruction.ts";
+import { FaultReason, nowhere } from "../abi.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import { add64, extend64 } from "./memory.ts";
@@ -16,9 +17,9 @@ import { refuse } from "./refusal.ts";
 
 /**
  * High half of the address that an access gets whose V# asks at run time for what is only implemented for constant descriptors (ADD_TID_ENABLE, or
- * SWIZZLE_ENABLE with an index and without ADD_TID_ENABLE). It is no canonical address, so the access is reported as a fault instead of going to a wrong place.
+ * SWIZZLE_ENABLE with an index and without ADD_TID_ENABLE): it is reported instead of going to a wrong place.
  */
-export const UNSUPPORTED_BUFFER_HIGH = 0x0bad0000;
+const UNSUPPORTED_BUFFER_HIGH = nowhere(FaultReason.BufferDescriptor);
 
 const RAW = 3;
 

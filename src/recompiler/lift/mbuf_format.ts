@@ -9,8 +9,9 @@
 import { type Format, formatOf } from "../../rdna/formats.ts";
 import type { Instruction } from "../../rdna/instruction.ts";
 import type { Opcode } from "../../rdna/table.ts";
+import { FaultReason, nowhere } from "../abi.ts";
 import { Op } from "../ir/ops.ts";
-import { bufferAccess, UNSUPPORTED_BUFFER_HIGH } from "./buffer_address.ts";
+import { bufferAccess } from "./buffer_address.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
 import { packElement } from "./formats/pack.ts";
@@ -231,8 +232,7 @@ function wholeRuntime(l: Lifter, access: Access, { bytes }: RuntimeFormat): numb
 
 /** The access's address, or one that is none where `good` is false. */
 function checkedAddress(l: Lifter, access: Access, good: number): number {
-  const nowhere = constant64(l, BigInt(UNSUPPORTED_BUFFER_HIGH) << 32n);
-  return l.select(good, access.address(), nowhere);
+  return l.select(good, access.address(), constant64(l, BigInt(nowhere(FaultReason.BufferFormat)) << 32n));
 }
 
 function selectorAt(l: Lifter, word3: number, c: number): number {

@@ -5,6 +5,7 @@
  * An element must not cross a dword; one that does gets an address that is none, and is reported as a fault.
  */
 import type { Instruction } from "../../rdna/instruction.ts";
+import { FaultReason, nowhere } from "../abi.ts";
 import { Op } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import type { Define } from "./dispatch.ts";
@@ -32,9 +33,6 @@ export function defineScratch(define: Define): void {
   }
 }
 
-/** High half of an address that is none: see buffer_address.ts. */
-const NOWHERE_HIGH = 0x0bad0001;
-
 /** Scalar and vector offset, each where there is one, plus the instruction's. */
 function offsetOf(l: Lifter, i: Instruction): number {
   const { ir } = l;
@@ -61,7 +59,7 @@ export function scratchAddress(l: Lifter, offset: number, bytes: number): (at: n
   let high = baseHigh, column = lane;
   if (bytes > 1) {
     const fits = bytes === 2 ? ir.emit(Op.INe, inDword, l.u(3)) : ir.emit(Op.IEq, inDword, l.u(0));
-    high = l.select(fits, baseHigh, l.u(NOWHERE_HIGH));
+    high = l.select(fits, baseHigh, l.u(nowhere(FaultReason.ScratchCrossing)));
   }
   if (bytes < 4) column = ir.emit(Op.IAdd, lane, inDword);
   const start = ir.emit(Op.IAdd64, l.pack([baseLow, high]), extend64(l, column));

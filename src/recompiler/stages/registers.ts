@@ -92,9 +92,11 @@ export interface StageProgram {
 
 /** Where an attribute comes from, by its SPI_PS_INPUT_CNTL word. */
 export function decodeInterpolant(word: number): Interpolant {
+  const high = (word >>> 5 & 1) === 1, flat = (word >>> 10 & 1) === 1;
   return {
-    source: word >>> 5 & 1 ? { constant: word >>> 8 & 3 } : { param: word & 31 },
-    flat: (word >>> 10 & 1) === 1,
+    source: high && !flat ? { constant: word >>> 8 & 3 } : { param: word & 31 },
+    flat,
+    custom: high && flat,
     packedHalves: (word >>> 19 & 1) === 1,
     pointSprite: (word >>> 17 & 1) === 1,
     cylinderWrap: word >>> 13 & 15,

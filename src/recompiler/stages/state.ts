@@ -46,6 +46,8 @@ export interface Interpolant {
   readonly flat: boolean;
   /** FP16_INTERP_MODE: the 32 bits are two f16 numbers. */
   readonly packedHalves: boolean;
+  /** FLAT_SHADE and the high bit of OFFSET together: the vertices' own values are passed through, nothing is interpolated. */
+  readonly custom: boolean;
   /** PT_SPRITE_TEX: a point's coordinates take its place. */
   readonly pointSprite: boolean;
   /** CYL_WRAP: a bit for each of x, y, z, w that wraps around. */

@@ -31,7 +31,7 @@ const ZERO: ColorExport = { format: "zero", number: "float" };
 
 /** A smooth attribute from parameter `param`. */
 export function smooth(param: number): Interpolant {
-  return { source: { param }, flat: false, packedHalves: false, pointSprite: false, cylinderWrap: 0 };
+  return { source: { param }, flat: false, custom: false, packedHalves: false, pointSprite: false, cylinderWrap: 0 };
 }
 
 /** A flat one. */

@@ -7,6 +7,7 @@
  */
 import { Flag, type Instruction } from "../../../rdna/instruction.ts";
 import { OPCODES } from "../../../rdna/table.ts";
+import { FaultReason, nowhere } from "../../abi.ts";
 import { Op } from "../../ir/ops.ts";
 import type { Lifter } from "../context.ts";
 import type { Define } from "../dispatch.ts";
@@ -220,9 +221,6 @@ class Sum {
   }
 }
 
-/** High half of an address that is none: see buffer_address.ts. */
-const NOWHERE_HIGH = 0x0bad0002n;
-
 /** Selected values of one texel of a footprint: bit k of `corner` chooses the upper one along axis k. */
 function readCorner(s: Sample, taps: readonly Tap[], corner: number, level: Level, active: number): number[] {
   const { l, i, view, sampler, axes, mask } = s;
@@ -243,7 +241,7 @@ function readCorner(s: Sample, taps: readonly Tap[], corner: number, level: Leve
   };
   const x = clamped(0), y = axes > 1 ? clamped(1) : l.u(0), z = axes === 3 ? clamped(2) : layerOf(s);
   let address = view.address([x, y, z], level);
-  if (isCube) address = l.select(outside, constant64(l, NOWHERE_HIGH << 32n), address);
+  if (isCube) address = l.select(outside, constant64(l, BigInt(nowhere(FaultReason.CubeEdge)) << 32n), address);
   const texel = readTexel(l, i, view, address, l.and(active, l.not(border)));
   const components = s.compares ? compared(s, texel[0]) : texel;
   const values = selectComponents(l, view, components, mask);

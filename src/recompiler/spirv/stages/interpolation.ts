@@ -73,7 +73,9 @@ function interpolantOf(e: Emitter, i: number): Interpolant {
     throw e.refuse(i, "interpolation", "M0 is not the primitive mask that the wave got");
   }
   const interpolant = (e.request.graphics as PixelState).interpolants[componentOf(ir, i) >> 2];
-  const special = interpolant.pointSprite
+  const special = interpolant.custom
+    ? "the vertices' own values (FLAT_SHADE with the high bit of OFFSET)"
+    : interpolant.pointSprite
     ? "PT_SPRITE_TEX: a point's coordinates"
     : interpolant.cylinderWrap !== 0
     ? "CYL_WRAP: cylindrical wrapping"
