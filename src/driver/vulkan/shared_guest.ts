@@ -35,13 +35,7 @@ export class GuestSharing {
    * itself would overwrite each other's work. Such a device runs its queues in turns, in one isolate.
    */
   constructor(device: GpuDevice, memory: GuestMemory) {
-    if (!canShareGuest(device)) {
-      throw new HostError(
-        "driver.shared-mirrored",
-        `the device "${device.capabilities.name}" cannot import host memory (VK_EXT_external_memory_host), and copies of guest memory cannot ` +
-          "be shared by several isolates: its queues run in turns, in one isolate",
-      );
-    }
+    if (!canShareGuest(device)) throw cannotShareCopies(device.capabilities.name);
     this.#windows = new DeviceWindows(device, "imported");
     try {
       const table = this.#windows.update(memory);
@@ -58,6 +52,15 @@ export class GuestSharing {
     this.#gds.destroy();
     this.#windows.destroy();
   }
+}
+
+/** Why queues of a device that works on copies of guest memory cannot run at the same time. */
+export function cannotShareCopies(name: string): HostError {
+  return new HostError(
+    "driver.shared-mirrored",
+    `the device "${name}" works on copies of guest memory (it cannot import host memory by VK_EXT_external_memory_host, or was asked not to), ` +
+      "and copies cannot be shared by several isolates: its queues run in turns, in one isolate",
+  );
 }
 
 /** Whether several isolates can work on the same guest memory on this device. */

@@ -26,7 +26,7 @@ import { LocalBuilds, type ProgramBuilds } from "./program_builds.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
 import { Prepared, type Ranges, Resolver } from "./resolver.ts";
 import { RoomBuilds } from "./room_builds.ts";
-import { type SharedGuest, sharedTable } from "./shared_guest.ts";
+import { cannotShareCopies, type SharedGuest, sharedTable } from "./shared_guest.ts";
 import { DeviceWindows } from "./windows.ts";
 
 /** What an executor has in common with others in other isolates of the process. */
@@ -121,6 +121,7 @@ export class VulkanExecutor implements ComputeExecutor {
   constructor(device: GpuDevice, options: VulkanExecutorOptions) {
     const { target, unalignedLoads = false, shared, store, shaders, dump, timeout } = options;
     const { capabilities } = device;
+    if (shared !== undefined && options.backing === "mirrored") throw cannotShareCopies(capabilities.name);
     this.name = capabilities.name;
     this.#device = device;
     this.#shared = shared;

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { GuestSharing } from "../../../../src/driver/vulkan/shared_guest.ts";
+import { VulkanExecutor } from "../../../../src/driver/vulkan/vulkan_executor.ts";
 import { GuestFaultError, HostError } from "../../../../src/errors.ts";
 import { GuestMemory } from "../../../../src/guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../../../src/guest/memory/mmap_allocator.ts";
@@ -103,3 +104,14 @@ deviceTest("memory that the device cannot import is not shared", (device) => {
   assertEquals(error.code, "driver.shared-mirrored");
   memory.clear();
 }, { withoutExtensions: ["VK_EXT_external_memory_host"] });
+
+deviceTest("an executor that is asked to work on copies is not one of several", (device) =>
+  inRoom(device, (room) => {
+    const shared = { room, guest: { table: [], gds: 0n }, queue: 0 };
+    const error = assertThrows(
+      () => new VulkanExecutor(device, { target: "gfx1013", backing: "mirrored", shared }),
+      HostError,
+      "its queues run in turns",
+    );
+    assertEquals(error.code, "driver.shared-mirrored");
+  }));
