@@ -497,7 +497,7 @@ function runOnInterpreter(
 }
 
 /** The device memory of a stage: context block with all windows, user data, the windows themselves. `bytes` checks that nothing failed. */
-function deviceOf(c: StageCase, stage: "pixel" | "vertex") {
+export function deviceOf(c: StageCase, stage: "pixel" | "vertex") {
   const memory = new DeviceMemory(), copies = copiesOf(c);
   const code = new Uint32Array(c.code);
   const windows = [

@@ -134,6 +134,10 @@ const minmax = (name: "min" | "max"): Make => (width) => (a: Bits, b: Bits) => {
   const x = floatValue(a, width), y = floatValue(b, width);
   return Number.isNaN(x) ? b : Number.isNaN(y) ? a : floatBits(Math[name](x, y), width);
 };
+const clamp: Make = (width) => {
+  const low = minmax("max")(width, width), high = minmax("min")(width, width);
+  return (a: Bits, min: Bits, max: Bits) => high(low(a as never, min as never) as never, max as never);
+};
 const unary = (f: (a: number) => number): Make => (width) => (a: Bits) => floatBits(f(floatValue(a, width)), width);
 const choose = (f: (a: bigint, b: bigint) => boolean, isSigned: boolean): Make => (width) => (a: Bits, b: Bits) =>
   (isSigned ? f(signed(a, width), signed(b, width)) : f(BigInt(a), BigInt(b))) ? a : b;
@@ -170,11 +174,11 @@ export const GLSL_OPERATIONS: ReadonlyMap<number, Make> = new Map(
     ],
     [74, () => (a: number) => a === 0 || a === 0xffff_ffff ? 0xffff_ffff : 31 - Math.clz32(a >= 2 ** 31 ? ~a : a)],
     [75, () => (a: number) => a === 0 ? 0xffff_ffff : 31 - Math.clz32(a)],
+    [37, minmax("min")],
+    [40, minmax("max")],
+    [43, clamp],
     [79, minmax("min")],
     [80, minmax("max")],
-    [81, (width) => {
-      const low = minmax("max")(width, width), high = minmax("min")(width, width);
-      return (a: Bits, min: Bits, max: Bits) => high(low(a as never, min as never) as never, max as never);
-    }],
+    [81, clamp],
   ] satisfies [number, Make][],
 );
