@@ -104,8 +104,9 @@ async function runWithDrivers(context: CommandContext) {
   const { type, apiVersion, driver, note } = device.description;
   out.line(program.name);
   const { recording, report, trace } = await startRecording(context, program.name);
+  if (trace !== undefined) device.traceTo?.(trace.shared.handle);
   const verification = verify && await startVerification(device, program.target, verify.ulps);
-  const prepared = await preparePipelines(device, program, out, recording);
+  const prepared = await preparePipelines(device, program, out, recording, verification === undefined);
   const { countDispatches, RUN_UNIT, WatchedExecutor } = await import("./run/watched_executor.ts");
   const running = out.progress(
     `running ${program.name} on ${device.name}`,
@@ -195,6 +196,7 @@ async function preparePipelines(
   program: Program,
   out: Output,
   recording: RunRecording | undefined,
+  starts: boolean,
 ): Promise<PreparedRun | undefined> {
   if (device.prepare === undefined) return undefined;
   const start = performance.now();
@@ -202,7 +204,7 @@ async function preparePipelines(
     `preparing ${program.name} for ${device.name}`,
     "pipelines",
     undefined,
-    (progress) => device.prepare!(program, (done, total) => progress.update(done, total)),
+    (progress) => device.prepare!(program, (done, total) => progress.update(done, total), starts),
   );
   if (prepared !== undefined && prepared.replay.recorded > 0) {
     recording?.timeline.add("journal", `${prepared.replay.created} pipelines`, start, performance.now());

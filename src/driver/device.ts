@@ -1,6 +1,7 @@
 import type { Picture } from "../guest/frame.ts";
 import type { Program } from "../guest/program.ts";
 import type { ComputeExecutor, ProgramReport } from "./executor.ts";
+import type { SharedTraceHandle } from "./recording/shared_trace.ts";
 import type { Timeline } from "./recording/timeline.ts";
 import type { RunResult } from "./run_program.ts";
 import type { ReplayResult } from "./warm_start/pipeline_store.ts";
@@ -117,13 +118,20 @@ export interface PreparedRun {
 
 /** A device inside AnyAGC: an executor can be put around its own, for comparisons (src/driver/verify) and reports (src/driver/recording). */
 export interface WrappableDevice extends Device {
+  /** Has the isolates of later programs put down what takes them time. Absent on devices that have no isolates with shared structures. */
+  traceTo?(trace: SharedTraceHandle): void;
   /**
    * Creates the pipelines that earlier runs of a program recorded; the next {@linkcode run} of that program uses them, and records what is new.
    * Undefined where nothing is kept. Absent on devices without pipelines.
    *
    * @param progress pipelines done, and all; what it throws ends the preparation
+   * @param starts the run will be that of {@linkcode start}
    */
-  prepare?(program: Program, progress?: (done: number, total: number) => void): Promise<PreparedRun | undefined>;
+  prepare?(
+    program: Program,
+    progress?: (done: number, total: number) => void,
+    starts?: boolean,
+  ): Promise<PreparedRun | undefined>;
   run(program: Program, hooks?: RunHooks): ProgramRun;
   start(program: Program, hooks?: StartHooks): Promise<ProgramRun>;
 }

@@ -4,11 +4,11 @@
  * @module
  */
 import type { ProgramReport } from "../executor.ts";
-import type { Ordered, QueueResults } from "./messages.ts";
+import type { QueueResults } from "./messages.ts";
 
 /** Things of all queues in the order of their numbers, without them. */
-export function inOrder<T>(of: readonly (readonly Ordered<T>[])[]): T[] {
-  return of.flat().sort((a, b) => a.order - b.order).map(({ order: _, ...rest }) => rest as unknown as T);
+export function inOrder<T extends { readonly order: number }>(of: readonly (readonly T[])[]): Omit<T, "order">[] {
+  return of.flat().sort((a, b) => a.order - b.order).map(({ order: _, ...rest }) => rest);
 }
 
 /** A program of the run. */

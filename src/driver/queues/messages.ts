@@ -38,6 +38,8 @@ export interface QueueStart {
   readonly executor: ExecutorSource;
   /** See `LabelWatch.wait`. */
   readonly waitTimeoutMs: number;
+  /** See `LabelWatchOptions`. */
+  readonly recheckMs: number | undefined;
   /** Dispatches of all queues so far: one word. */
   readonly dispatches: Int32Array<SharedArrayBuffer>;
   /** Put down what happens when, and keep modules. */

@@ -118,7 +118,7 @@ class QueueIsolate {
     this.#opened = opened;
     this.#memory = memory;
     this.#scope = scope;
-    const labels = this.#labels = LabelWatch.attach(opened.self, start.labels);
+    const labels = this.#labels = LabelWatch.attach(opened.self, start.labels, { recheckMs: start.recheckMs });
     labels.enter(start.place);
     this.#executor = opened.executor;
     // Whoever waits for what they stored does not wait for the next packet.

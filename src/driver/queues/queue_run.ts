@@ -28,6 +28,8 @@ export interface QueueRunOptions {
   readonly self: Isolate;
   /** See `LabelWatch.wait`. */
   readonly waitTimeoutMs: number;
+  /** See `LabelWatchOptions`. Tests set it so long that nothing but a notification ends a wait. */
+  readonly recheckMs?: number;
   /** Have the isolates put down what happens when, and keep modules. */
   readonly records?: boolean;
   /** Starts a worker that calls `serveQueue`; that of src/workers when left out. */
@@ -168,7 +170,7 @@ export class QueueRun {
 
   #start(place: Place): void {
     place.started = true;
-    const { waitTimeoutMs, records = false } = this.#options;
+    const { waitTimeoutMs, recheckMs, records = false } = this.#options;
     this.#post(place, {
       type: "start",
       queue: place.queue,
@@ -177,6 +179,7 @@ export class QueueRun {
       windows: this.#memory!.describe(),
       executor: this.#executor!,
       waitTimeoutMs,
+      recheckMs,
       dispatches: this.#dispatches,
       records,
     });

@@ -20,9 +20,11 @@ import type { ExecutorSource } from "./messages.ts";
 import { QueueRun, type QueueRunEnd, type QueueRunOptions } from "./queue_run.ts";
 import { waitTimeoutMs } from "./wait_timeout.ts";
 
+/** Of the run of queues. */
+type Passed = "self" | "startWorker" | "keepWorker" | "announce" | "onDispatches" | "onHung" | "recheckMs";
+
 /** What a run needs, and what somebody wants to know of it. */
-export interface RunQueuesOptions
-  extends Pick<QueueRunOptions, "self" | "startWorker" | "keepWorker" | "announce" | "onDispatches" | "onHung"> {
+export interface RunQueuesOptions extends Pick<QueueRunOptions, Passed> {
   /** Of the executors that `attach` will tell of. */
   readonly kind: string;
   /** Makes mapped memory reachable for the queues' executors, and says where those come from. */

@@ -16,7 +16,8 @@ import { ResolveAhead } from "./resolve_ahead.ts";
 import { GuestSharing } from "./shared_guest.ts";
 
 /** What a run needs beside the hooks. */
-export interface RunAtOnceOptions extends Pick<RunQueuesOptions, "startWorker" | "keepWorker" | "waitTimeoutMs"> {
+export interface RunAtOnceOptions
+  extends Pick<RunQueuesOptions, "startWorker" | "keepWorker" | "waitTimeoutMs" | "recheckMs"> {
   /** See `RecompileRequest.unalignedLoads`. */
   readonly unalignedLoads: boolean;
   /** Milliseconds that a batch of dispatches may take. */

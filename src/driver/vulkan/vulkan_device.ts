@@ -10,6 +10,7 @@ import type { DeviceDescription, PreparedRun, ProgramRun, RunHooks, StartHooks, 
 import type { OwnedDriverRoom } from "../pools/driver_room.ts";
 import { openRequestDump } from "../request_dump.ts";
 import { runProgram, type RunResult } from "../run_program.ts";
+import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import { openShaderCache } from "../shader_cache/open_cache.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { openPipelineStore, openRoomStore, type RoomStore } from "../warm_start/open_store.ts";
@@ -36,6 +37,7 @@ export class VulkanDevice implements WrappableDevice {
   /** Guest memory cannot be shared between isolates, though it should be. */
   #cannotShare = false;
   #hung = false;
+  #trace: SharedTraceHandle | undefined;
   /** Opened by the first run. */
   #shaders: { cache: ShaderCache | undefined } | undefined;
 
@@ -56,9 +58,17 @@ export class VulkanDevice implements WrappableDevice {
     return { name, type, apiVersion, driver: `${driver.name} ${driver.info}`.trim() };
   }
 
-  async prepare(program: Program, progress?: (done: number, total: number) => void): Promise<PreparedRun | undefined> {
+  traceTo(trace: SharedTraceHandle): void {
+    this.#trace = trace;
+  }
+
+  async prepare(
+    program: Program,
+    progress?: (done: number, total: number) => void,
+    starts = false,
+  ): Promise<PreparedRun | undefined> {
     this.#forget();
-    if (this.#runsAtOnce(program)) return await this.#prepareRoom(program, progress);
+    if (starts && this.#runsAtOnce(program)) return await this.#prepareRoom(program, progress);
     const { float, endsLoops } = probeDevice(this.#gpu);
     const store = openPipelineStore(
       this.#gpu,
@@ -183,6 +193,8 @@ export class VulkanDevice implements WrappableDevice {
       cache: store?.cache,
       journal: store?.place,
       shaders: this.#shaderCache()?.handle,
+      costs: store?.costs,
+      trace: this.#trace,
     });
     return this.#room = { program, room, store, built: 0, programs: 0 };
   }
@@ -201,7 +213,7 @@ export class VulkanDevice implements WrappableDevice {
         return opened.built;
       },
       get notes() {
-        return [...store.notes, ...room.notes];
+        return [...store.notes, ...room.costNotes, ...room.notes];
       },
       cacheBytes: store.cache?.loadedBytes ?? 0,
     };

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 import type { ExecutorSource } from "../../../src/driver/queues/messages.ts";
-import { QueueRun, type QueueRunEnd } from "../../../src/driver/queues/queue_run.ts";
+import { QueueRun, type QueueRunEnd, type QueueRunOptions } from "../../../src/driver/queues/queue_run.ts";
 import { softwareSource } from "../../../src/driver/software/queue_executor.ts";
 import { type AnyAgcError, GuestFaultError, HostError } from "../../../src/errors.ts";
 import { mapProgram } from "../../../src/guest/map_program.ts";
@@ -16,7 +16,7 @@ import { STEP } from "../../support/machine_code.ts";
 import { dispatchDirect, waitMemoryEquals, writeData } from "../../support/packets.ts";
 import { reached, signal, startIsolate, sweepUntil } from "../../sync/support/isolate.ts";
 import type { OddData } from "./odd_worker.ts";
-import { runAtOnce } from "./support.ts";
+import { NO_RECHECK, runAtOnce } from "./support.ts";
 
 /** A worker whose executors do odd things. */
 function oddWorker(): Worker {
@@ -56,8 +56,11 @@ async function runOddly(
     workers: Map<number, Worker>,
   ) => Promise<void> | void = () => {},
   waitTimeoutMs = Infinity,
+  options: Partial<QueueRunOptions> = {},
+  own?: Program,
 ): Promise<QueueRunEnd & { present: number; label: bigint }> {
-  const { program, label } = waiterAndWorker();
+  const { program: usual, label } = waiterAndWorker();
+  const program = own ?? usual;
   const registry = IsolateRegistry.create(64);
   const { flags, source } = oddSource(registry, program, acts);
   const memory = new GuestMemory(new MmapAllocator());
@@ -65,6 +68,8 @@ async function runOddly(
   const run = new QueueRun({
     self: registry.enter(),
     waitTimeoutMs,
+    recheckMs: NO_RECHECK,
+    ...options,
     startWorker(queue) {
       const worker = oddWorker();
       workers.set(queue, worker);
@@ -77,8 +82,7 @@ async function runOddly(
     run.submit(validateSubmission({ ...submission, file: program.sourceFile }, memory));
   }
   const finished = run.finish();
-  await meanwhile(run, flags, workers);
-  const end = await finished;
+  const [end] = await Promise.all([finished, meanwhile(run, flags, workers)]);
   await sweepUntil(registry, 1);
   const present = memory.readU32(label);
   memory.clear();
@@ -96,7 +100,8 @@ async function until(holds: () => boolean): Promise<void> {
 function died(end: QueueRunEnd, queue: number): HostError {
   const error = end.errors.get(queue);
   assertInstanceOf(error, HostError);
-  assertEquals([error.code, end.stop], ["driver.queue-died", Stop.Died]);
+  // It may have left work on the device: memory must stay.
+  assertEquals([error.code, end.stop, end.hung], ["driver.queue-died", Stop.Died, true]);
   return error;
 }
 
@@ -134,7 +139,7 @@ Deno.test("who waits for an isolate that died is woken by the supervisor's sweep
   const guest = new GuestProgram("sweep"), label = guest.buffer(new Uint32Array(1)).address;
   guest.submit(0, waitMemoryEquals(label, 1));
   const registry = IsolateRegistry.create(64), memory = new GuestMemory(new MmapAllocator());
-  const run = new QueueRun({ self: registry.enter(), waitTimeoutMs: Infinity });
+  const run = new QueueRun({ self: registry.enter(), waitTimeoutMs: Infinity, recheckMs: NO_RECHECK });
   mapProgram(guest.program, memory);
   run.begin(memory, softwareSource(registry, "gfx1013"));
   run.submit(validateSubmission(guest.program.submissions[0], memory));
@@ -202,24 +207,40 @@ Deno.test("a device that hangs in one isolate is told, so that memory stays", as
 });
 
 Deno.test("what a callback throws stops all queues, and comes out when they have stopped", async () => {
+  let counts = 0;
+  const stopped = assertRejects(
+    () =>
+      // The second queue goes on when all are to stop, and not before.
+      runOddly(
+        ["", "block"],
+        async (run, flags) => {
+          await until(() => run.labels.stopped !== Stop.None);
+          assertEquals(run.labels.stopped, Stop.Asked);
+          signal(flags, 0);
+        },
+        Infinity,
+        {
+          onDispatches(count) {
+            if (++counts === 2) throw new RangeError(`enough at ${count}`);
+          },
+        },
+      ),
+    RangeError,
+    "enough at",
+  );
+  await stopped;
+  assertEquals(counts, 2);
+});
+
+Deno.test("a failure stops the other queues between their packets", async () => {
   const guest = new GuestProgram("stop"), label = guest.buffer(new Uint32Array(1)).address;
   const code = guest.code(STEP), data = guest.buffer(new Uint32Array(64).fill(1));
   const step = [...computeState({ code, userData: [...words64(data.address), 5] }), ...dispatchDirect([1, 1, 1])];
-  // Goes on for long: the stop comes in the middle.
-  guest.submit(0x20, ...Array.from({ length: 20_000 }, () => step), writeData(label, 1));
-  guest.submit(0, waitMemoryEquals(label, 1));
-  let counts = 0, last = 0;
-  await assertRejects(
-    () =>
-      runAtOnce(guest.program, {
-        onDispatches(count) {
-          assert(count >= last);
-          last = count;
-          if (++counts === 2) throw new RangeError("enough");
-        },
-      }),
-    RangeError,
-    "enough",
-  );
-  assertEquals(counts, 2);
+  // Both begin to dispatch; then one fails, and the other one has much to do still.
+  guest.submit(0, step, waitMemoryEquals(label, 1), ...Array.from({ length: 30_000 }, () => step));
+  guest.submit(0x20, writeData(label, 1), step);
+  const end = await runOddly(["", "throw"], () => {}, Infinity, {}, guest.program);
+  const dispatches = end.results.get(0)!.dispatches;
+  assert(dispatches < 30_001, `${dispatches} dispatches`);
+  assertEquals([end.stop, end.errors.size], [Stop.Failed, 1]);
 });

@@ -52,6 +52,9 @@ export function runInTurns(program: Program): SoftwareRun {
   return ended(runProgram(program, new SoftwareExecutor({ target: program.target }), memory), memory);
 }
 
+/** So long that nothing but a notification ends a wait. */
+export const NO_RECHECK = 600_000;
+
 /** Workers that earlier runs left: starting one costs more than most programs. */
 export class KeptWorkers implements Disposable {
   readonly #workers: Worker[] = [];
@@ -92,6 +95,7 @@ export async function runAtOnce(program: Program, options: Partial<RunQueuesOpti
     const result = await runQueues(program, memory, {
       self,
       kind: "software",
+      recheckMs: NO_RECHECK,
       attach: () => softwareSource(registry, program.target),
       ...options,
     });

@@ -21,7 +21,7 @@ import { Flag, newFlags, release } from "../pools/pipelines/support.ts";
 import { inRoom } from "../vulkan/shared/run.ts";
 import type { HeldData } from "./held_worker.ts";
 import { chain, pingPong, randomProgram } from "./programs.ts";
-import { KeptWorkers, steady } from "./support.ts";
+import { KeptWorkers, NO_RECHECK, steady } from "./support.ts";
 
 /** Of all tests here. */
 const workers = new KeptWorkers();
@@ -37,6 +37,7 @@ async function atOnce(
 ) {
   return await runAtOnce(room, program, hooks, {
     unalignedLoads: false,
+    recheckMs: NO_RECHECK,
     onHung: () => assert(false, "the device hangs"),
     ...workers.options,
     ...options,
@@ -155,6 +156,7 @@ deviceTest(
       const result = await runQueues(guest.program, memory, {
         self: room.room.self,
         kind: "held",
+        recheckMs: NO_RECHECK,
         attach(memory) {
           sharing = new GuestSharing(device, memory);
           const data: HeldData = {
