@@ -126,5 +126,7 @@ export function nowhere(reason: number): number {
 /** The reason of a guest address that {@linkcode nowhere} made; undefined for others. */
 export function nowhereReason(address: bigint): number | undefined {
   const high = Number(BigInt.asUintN(64, address) >> 48n), reason = high & 0xff;
-  return high >>> 8 === NOWHERE && reason >= FaultReason.BufferDescriptor && reason <= FaultReason.CubeEdge ? reason : undefined;
+  return high >>> 8 === NOWHERE && reason >= FaultReason.BufferDescriptor && reason <= FaultReason.CubeEdge
+    ? reason
+    : undefined;
 }

@@ -1,5 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { Access, Context, FaultReason, FaultRecord, WindowEntry } from "../../src/recompiler/abi.ts";
+import {
+  Access,
+  Context,
+  FaultReason,
+  FaultRecord,
+  nowhere,
+  nowhereReason,
+  WindowEntry,
+} from "../../src/recompiler/abi.ts";
 import { accessInfo, MAX_ACCESS_PC, readFaultRecord } from "../../src/recompiler/fault_record.ts";
 
 /** A context block with windows and, if given, a fault. */
@@ -56,6 +64,24 @@ Deno.test("the reason is found from the window table: overflow, unmapped, permis
 Deno.test("an access that the windows allow failed for the module's own reasons", () => {
   assertEquals(reason(0x1ffcn, 8, Access.Read, 4), FaultReason.Elsewhere);
   assertEquals(reason(0xffff_ffff_ffff_fffcn, 4, Access.Read, 4), FaultReason.Elsewhere);
+});
+
+Deno.test("an address that is none says why, whatever an address computation adds to it", () => {
+  const { BufferDescriptor, BufferFormat, ScratchCrossing, CubeEdge } = FaultReason;
+  for (const expected of [BufferDescriptor, BufferFormat, ScratchCrossing, CubeEdge]) {
+    const address = BigInt(nowhere(expected)) << 32n;
+    assertEquals(reason(address, 4, Access.Read), expected);
+    assertEquals(reason(address + (1n << 48n) - 4n, 16, Access.Write, 4), expected);
+    assertEquals(nowhereReason(address - 1n) === expected, false);
+  }
+});
+
+Deno.test("other addresses say nothing: sign-extended ones, and those with another first byte or no such reason", () => {
+  const high = nowhere(FaultReason.CubeEdge);
+  for (const word of [0, 0xffff_8000, high ^ 0x0100_0000, nowhere(0), nowhere(FaultReason.LoopLimit), nowhere(11)]) {
+    assertEquals(nowhereReason(BigInt(word >>> 0) << 32n), undefined);
+  }
+  assertEquals(reason(0x0bad_0000_0000_0000n, 4, Access.Read), FaultReason.Unmapped);
 });
 
 Deno.test("an LDS access is only ever on record for its alignment", () => {

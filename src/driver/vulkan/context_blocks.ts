@@ -4,9 +4,12 @@ import type { WindowTableEntry } from "../../guest/memory/window.ts";
 import { HostBuffer } from "../../gpu/buffer.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 
+/** Why an access went to an address that is none. */
+export type NowhereReason = "buffer-descriptor" | "buffer-format" | "scratch-crossing" | "cube-edge";
+
 /** A failing access that a program recorded. */
 export interface RecordedFault {
-  reason: "unmapped" | "permission" | "overflow" | "unaligned" | "elsewhere" | "loop-limit";
+  reason: "unmapped" | "permission" | "overflow" | "unaligned" | "elsewhere" | "loop-limit" | NowhereReason;
   /** Guest address. */
   address: bigint;
   bytes: number;
@@ -21,6 +24,10 @@ const REASONS = new Map<number, RecordedFault["reason"]>([
   [FaultReason.Unaligned, "unaligned"],
   [FaultReason.Elsewhere, "elsewhere"],
   [FaultReason.LoopLimit, "loop-limit"],
+  [FaultReason.BufferDescriptor, "buffer-descriptor"],
+  [FaultReason.BufferFormat, "buffer-format"],
+  [FaultReason.ScratchCrossing, "scratch-crossing"],
+  [FaultReason.CubeEdge, "cube-edge"],
 ]);
 
 /** Blocks start at multiples of this many bytes: the zero and sink areas are cache lines of their own. */

@@ -2,9 +2,8 @@
 import { type AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
 import { decode } from "../../rdna/decode.ts";
 import { OPCODES } from "../../rdna/table.ts";
-import { UNSUPPORTED_BUFFER_HIGH } from "../../recompiler/lift/buffer_address.ts";
 import type { ComputeDispatch } from "../executor.ts";
-import type { RecordedFault } from "./context_blocks.ts";
+import type { NowhereReason, RecordedFault } from "./context_blocks.ts";
 import type { LoadedProgram } from "./program_cache.ts";
 
 /** Code of the error that `VulkanExecutorOptions.unalignedLoads` avoids. */
@@ -31,6 +30,25 @@ export function checkPartialLanes(
   );
 }
 
+/** What only shows at run time and is refused then, by the reasons of the fault record, with the instructions that may have it. */
+const NOWHERE: Readonly<Record<NowhereReason, { by: RegExp; what: string }>> = {
+  "buffer-descriptor": {
+    by: /^t?buffer_/,
+    what:
+      "by a V# that is known at run time only and has ADD_TID_ENABLE or SWIZZLE_ENABLE, which is recompiled for constant descriptors alone; the " +
+      "interpreter does it: --device software",
+  },
+  "buffer-format": {
+    by: /^t?buffer_/,
+    what: "by a V# that is known at run time only, with a format or selectors that are not implemented",
+  },
+  "scratch-crossing": {
+    by: /^(scratch|flat|buffer)_/,
+    what: "of scratch memory that cross a dword, which is not implemented",
+  },
+  "cube-edge": { by: /^image_/, what: "of a cube map beyond an edge of a face, which is not implemented" },
+};
+
 /** What a recorded fault is as an error: the guest's, or a refusal of what only the recompiled program could not do. */
 export function faultError(program: LoadedProgram, fault: RecordedFault, place: ErrorPlace): AnyAgcError {
   const { address, bytes, reason, pc } = fault;
@@ -46,13 +64,15 @@ export function faultError(program: LoadedProgram, fault: RecordedFault, place: 
       { ...place, pc },
     );
   }
-  if (address >> 32n === BigInt(UNSUPPORTED_BUFFER_HIGH)) {
+  const refusal = NOWHERE[reason as NowhereReason];
+  if (refusal !== undefined) {
+    // A pointer of the guest's may happen to look like an address that is none; then it is the guest's fault.
+    if (!refusal.by.test(opcodeAt(program, pc))) {
+      return new GuestFaultError("driver.memory-fault", `${what}: unmapped`, where);
+    }
     return new RefusedError(
-      "driver.buffer-descriptor",
-      `the program at ${
-        hex(program.address)
-      } accessed ${bytes} bytes by a V# that is known at run time only and has ADD_TID_ENABLE or SWIZZLE_ENABLE, ` +
-        "which is recompiled for constant descriptors alone; the interpreter does it: --device software",
+      `driver.${reason}`,
+      `the program at ${hex(program.address)} accessed ${bytes} bytes ${refusal.what}`,
       { ...place, pc },
     );
   }
@@ -75,8 +95,12 @@ export function faultError(program: LoadedProgram, fault: RecordedFault, place: 
 }
 
 /** Loads of guest memory have it in their name, on all paths; nothing else has. */
-function isLoad({ source }: LoadedProgram, pc: number): boolean {
-  return OPCODES[decode(source.code, pc, source.request.target).op].name.includes("_load");
+function isLoad(program: LoadedProgram, pc: number): boolean {
+  return opcodeAt(program, pc).includes("_load");
+}
+
+function opcodeAt({ source }: LoadedProgram, pc: number): string {
+  return OPCODES[decode(source.code, pc, source.request.target).op].name;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { EvalMemory } from "../../support/ir_eval.ts";
 import { type After, type Before, execute } from "../../support/lift_harness.ts";
-import { UNSUPPORTED_BUFFER_HIGH } from "../../../src/recompiler/lift/buffer_address.ts";
+import { FaultReason, nowhereReason } from "../../../src/recompiler/abi.ts";
 import { asm } from "./assembled.ts";
 
 const BASE = 0x2_0000_0000n;
@@ -191,9 +191,9 @@ Deno.test("constant descriptors are swizzled; descriptors from memory that ask f
     memory,
   });
   assertEquals(dynamic.v(3), 0);
-  assertEquals(dynamic.faults.map((f) => Number(f.address >> 32n)), [UNSUPPORTED_BUFFER_HIGH]);
+  assertEquals(dynamic.faults.map((f) => nowhereReason(f.address)), [FaultReason.BufferDescriptor]);
   const addTid = run(["buffer_load_dword v3, off, s[4:7], 0"], { s: buffer(RAW | (1 << 23), 64), exec: 1, memory });
-  assertEquals(addTid.faults.map((f) => Number(f.address >> 32n)), [UNSUPPORTED_BUFFER_HIGH]);
+  assertEquals(addTid.faults.map((f) => nowhereReason(f.address)), [FaultReason.BufferDescriptor]);
 });
 
 Deno.test("ADD_TID_ENABLE of a constant descriptor adds the lane to the index", () => {
