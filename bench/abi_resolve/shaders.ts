@@ -30,10 +30,12 @@ export function makeShaders(pixels: number, computes: number, operations: number
   return { bytes, pixels: all.slice(0, pixels), computes: all.slice(pixels) };
 }
 
-/** The chain, with four of its registers exported: exp mrt0 v1, v2, v3, v4 done vm; s_endpgm. */
+/** v_mov_b32 v0 to v5, literals; the chain over them; exp mrt0 v1, v2, v3, v4 done vm; s_endpgm. */
 function pixelCode(operations: number, number: number): Uint32Array<ArrayBuffer> {
-  const code = chain("loader", operations, 0x3f80_0001 + number);
-  return Uint32Array.from([...code.subarray(0, -1), 0xf800_180f, 0x0403_0201, 0xbf81_0000]);
+  const literal = 0x3f80_0001 + 8 * number, code: number[] = [];
+  for (let i = 1; i < 6; i++) code.push(0x7e00_02ff | i << 17, literal + i);
+  code.push(...chain("loader", operations, literal).subarray(0, -1), 0xf800_180f, 0x0403_0201, 0xbf81_0000);
+  return Uint32Array.from(code);
 }
 
 /** The guest's memory over the same bytes. */

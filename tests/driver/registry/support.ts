@@ -31,8 +31,8 @@ export function chainProgram(literal: number, count: number): number[] {
   return [...code, S_ENDPGM];
 }
 
-/** exp mrt0 v0, v0, v0, v0 done vm; s_endpgm. EXP: 31:26 = 62, vm 12, done 11, target 9:4, enable 3:0. */
-export const EXPORT_END = [0xf800_180f, 0x0000_0000, S_ENDPGM];
+/** v_mov_b32 v5, 1.0; exp mrt0 v5, v5, v5, v5 done vm; s_endpgm. EXP: 31:26 = 62, vm 12, done 11, target 9:4, enable 3:0. */
+export const EXPORT_END = [0x7e0a_02f2, 0xf800_180f, 0x0505_0505, S_ENDPGM];
 
 /** Interpolates the first attribute's x with v0, v1 and exports it. VINTRP: 31:26 = 50, vdst 25:18, op 17:16, attribute 15:10, channel 9:8, vsrc 7:0. */
 export const INTERPOLATE: number[] = [

@@ -118,6 +118,11 @@ Deno.test("a file under the name of another request is not taken for its artifac
     assertEquals(cache.find(MADE[0].request), undefined);
     assertEquals(cache.counts.damaged, 0);
     assertEquals(cache.find(MADE[1].request), MADE[1].artifact);
+    // The same code for another state.
+    const other = { ...MADE[1].request, ldsBytes: 512 };
+    const name = entryName(requestKey(other), other.code.subarray(0, MADE[1].artifact.codeWords));
+    Deno.copyFileSync(`${folder}/${b}`, `${folder}/${name}`);
+    assertEquals(new ShaderCache(folder).find(other), undefined);
     cache.add(MADE[0].request, MADE[0].artifact);
     cache.flush();
     assertEquals(new ShaderCache(folder).find(MADE[0].request), MADE[0].artifact);
