@@ -23,11 +23,14 @@ deviceTest(
   (device) =>
     withSwitches({ [BUDGET]: "2", [THREADS]: "3" }, async () => {
       const room = openDriverRoom(device, { arenaBytes: 1 << 20 }), { board } = room.room;
-      const first = board.hold(1024)!, second = board.hold(1024)!;
-      assertEquals(board.hold(1, 0), undefined, "2 KiB are held");
-      for (const hold of [first, second]) board.releaseHold(hold);
-      assertEquals(room.start(Pool.Prebuild).size, 3);
-      await room.close();
+      try {
+        const first = board.hold(1024)!, second = board.hold(1024)!;
+        assertEquals(board.hold(1, 0), undefined, "2 KiB are held");
+        for (const hold of [first, second]) board.releaseHold(hold);
+        assertEquals(room.start(Pool.Prebuild).size, 3);
+      } finally {
+        await room.close();
+      }
     }),
 );
 
