@@ -4,6 +4,8 @@
  * @module
  */
 import type { TimeWindow } from "../../driver/recording/timeline.ts";
+import { ROOM_SLOTS } from "../../driver/pools/room_slots.ts";
+import { SharedTrace } from "../../driver/recording/shared_trace.ts";
 import { spansWithin, type TraceSummary, traceSummary, traceText } from "../../driver/recording/trace_events.ts";
 import { UsageError } from "../../errors.ts";
 import { switchValue } from "../../switches.ts";
@@ -49,6 +51,8 @@ export class RunTrace {
   readonly #options: TraceOptions;
   readonly #name: string;
   readonly #recording: RunRecording;
+  /** What isolates put down themselves: locks, the compile budget, creations, waits. */
+  readonly shared: SharedTrace;
   #next = -Infinity;
   #spans = -1;
   #complete = false;
@@ -61,15 +65,17 @@ export class RunTrace {
     this.#options = options;
     this.#name = name;
     this.#recording = recording;
+    this.shared = new SharedTrace(ROOM_SLOTS, options.window, recording.timeline.zeroMs);
     recording.beforeWork = () => this.#checkpoint();
   }
 
   /** Writes the file. @throws UsageError when that cannot be */
   write(): TraceSummary & { file: string } {
     const { file, window } = this.#options;
-    const spans = spansWithin(this.#recording.timeline.spans, window);
+    const { spans: shared, dropped } = this.shared.read();
+    const spans = spansWithin([...this.#recording.timeline.spans, ...shared], window);
     writeOutputNow(file, new TextEncoder().encode(traceText(spans, this.#name)));
-    return { ...traceSummary(spans, window), file };
+    return { ...traceSummary(spans, window, dropped), file };
   }
 
   #checkpoint(): void {

@@ -17,6 +17,7 @@ import { switchNumber } from "../../switches.ts";
 import { MAX_CAPACITY } from "../../sync/table_core.ts";
 import { waitForWorkAsync } from "../../sync/waits.ts";
 import type { GpuMutex } from "../../sync/gpu_mutex.ts";
+import { setTracer } from "../../sync/tracer.ts";
 import type { CostFile } from "../compile_cost/cost_file.ts";
 import { MemoryGuard } from "../compile_cost/memory_guard.ts";
 import { profileCreation } from "../compile_cost/profile_draw.ts";
@@ -258,6 +259,8 @@ export class OwnedDriverRoom extends DriverRoom {
   readonly #costs: CostFile | undefined;
   /** What the file knows already. */
   readonly #learnedBefore: number;
+  /** What was wrong with the file of costs, for people. */
+  readonly costNotes: string[] = [];
   readonly #guarding: ReturnType<typeof setInterval>;
   #closed = false;
 
@@ -346,6 +349,7 @@ export class OwnedDriverRoom extends DriverRoom {
     }
     this.#cache?.save();
     if (this.room.costs.learned !== this.#learnedBefore) this.#costs?.write(this.room.costs.samples());
+    setTracer(undefined);
     this.room.registry.leave(this.room.self);
   }
 
@@ -384,12 +388,12 @@ export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {
     [half, Math.max(1, switchNumber("APS5_PREBUILD_THREADS") ?? half), half] as const;
   const compileBytes = options.compileBytes ??
     (switchNumber("APS5_BACKGROUND_COMPILE_KIB") ?? DEFAULT_COMPILE_KIB) * 1024;
-  const { trace, costs } = options;
+  const { trace, costs } = options, known = costs?.read();
   const room = createRoom({
     workers,
     compileBytes,
     arenaBytes: options.arenaBytes ?? ARENA_BYTES,
-    costs: costs?.read().samples,
+    costs: known?.samples,
     trace,
   });
   const handle: DriverRoomHandle = {
@@ -402,7 +406,9 @@ export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {
     shaders: options.shaders,
     words: new SharedArrayBuffer(4 * WORDS),
   };
-  return new OwnedDriverRoom(room, device, handle, options, workers);
+  const owned = new OwnedDriverRoom(room, device, handle, options, workers);
+  if (known?.note !== undefined) owned.costNotes.push(known.note);
+  return owned;
 }
 
 /** The same room in a worker, which becomes a member until it leaves. */

@@ -14,6 +14,7 @@ import { setTracer } from "../../sync/tracer.ts";
 import { CompileMeter, type CompileMeterHandle } from "../compile_cost/compile_meter.ts";
 import type { CostSample } from "../compile_cost/learned_cost.ts";
 import { type SharedTraceHandle, TraceLane } from "../recording/shared_trace.ts";
+import { ROOM_SLOTS } from "./room_slots.ts";
 
 /** The pools of the board. */
 export const Pool = {
@@ -57,9 +58,6 @@ export interface RoomOptions {
   /** Where every isolate puts down what took time, if somebody asked; made for `ROOM_SLOTS` isolates. */
   readonly trace?: SharedTraceHandle;
 }
-
-/** Isolates of a room, at most. */
-export const ROOM_SLOTS = 64;
 
 /** What a worker gets. */
 export interface RoomHandle {

@@ -21,6 +21,8 @@ const HEAD_BYTES = 16, USED = 0, DROPPED = 1;
 /** Kinds of records: an isolate begins (its name); the next string; a span; a mark. */
 const Begin = 1, Text = 2, SpanRecord = 3, MarkRecord = 4;
 const SPAN_BYTES = 40, MARK_BYTES = 40;
+/** Waits for the same thing with less than that in between are one. */
+const ONE_WAIT_MS = 5;
 
 /** The shared part, for postMessage. */
 export interface SharedTraceHandle {
@@ -68,6 +70,8 @@ export class SharedTrace {
 function readLane(memory: SharedArrayBuffer, at: number, used: number, spans: Span[], marks: Mark[]): void {
   const view = new DataView(memory, at, used);
   let isolate = "", texts: string[] = [];
+  /** The last wait for each thing: who sleeps looks now and then whether it still has to. */
+  const waits = new Map<string, Omit<Span, "endMs"> & { endMs: number }>();
   for (let from = 0; from < used;) {
     const kind = view.getUint32(from, true), bytes = view.getUint32(from + 4, true);
     const f64 = (offset: number) => view.getFloat64(from + offset, true);
@@ -75,14 +79,17 @@ function readLane(memory: SharedArrayBuffer, at: number, used: number, spans: Sp
     if (kind === Begin || kind === Text) {
       // TextDecoder takes no shared memory.
       const text = new TextDecoder().decode(new Uint8Array(memory, at + from + 16, u32(8)).slice());
-      if (kind === Begin) isolate = text, texts = [];
+      if (kind === Begin) isolate = text, texts = [], waits.clear();
       else texts.push(text);
     } else if (kind === SpanRecord) {
       const detail = u32(32) === 0 ? undefined : texts[u32(32) - 1];
       const [category, name] = [texts[u32(24) - 1], texts[u32(28) - 1]];
       // What the device does goes on beside what its isolate does.
       const track = category === "gpu" ? `device, ${isolate}` : isolate;
-      spans.push({ track, category, name, startMs: f64(8), endMs: f64(16), detail });
+      const span = { track, category, name, startMs: f64(8), endMs: f64(16), detail }, before = waits.get(name);
+      if (category !== "wait") spans.push(span);
+      else if (before !== undefined && span.startMs - before.endMs < ONE_WAIT_MS) before.endMs = span.endMs;
+      else waits.set(name, span), spans.push(span);
     } else if (kind === MarkRecord) {
       marks.push({ timeMs: f64(8), key: f64(16), value: f64(24), kind: u32(32) });
     }

@@ -12,6 +12,7 @@ import { cacheFolder, ensurePrivate } from "../../storage/cache_folder.ts";
 import { Journal } from "../../storage/journal.ts";
 import { switchFlag } from "../../switches.ts";
 import type { JournalPlace } from "../pools/driver_room.ts";
+import { CostFile } from "../compile_cost/cost_file.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { PipelineStore } from "./pipeline_store.ts";
 import { journalIdentity } from "./recorded_pipeline.ts";
@@ -47,6 +48,8 @@ export interface RoomStore {
   readonly place: JournalPlace | undefined;
   /** What was recorded before. */
   readonly records: readonly Uint8Array[];
+  /** What compiles cost on the device, beside the cache. */
+  readonly costs: CostFile | undefined;
   /** What was wrong with the files, for people. */
   readonly notes: readonly string[];
 }
@@ -58,10 +61,11 @@ export function openRoomStore(device: GpuDevice, program: Program): RoomStore | 
   if (parent === undefined) return undefined;
   const folder = `${parent}/pipelines`;
   const cache = wantsCache ? openPipelineCache(device, folder) : undefined;
-  if (!wantsJournal) return { cache, place: undefined, records: [], notes: cache?.notes ?? [] };
+  const costs = wantsCache ? new CostFile(folder, deviceIdentity(device.capabilities)) : undefined;
+  if (!wantsJournal) return { cache, costs, place: undefined, records: [], notes: cache?.notes ?? [] };
   const { records, notes } = openJournal(folder, program, device);
   const place = { folder, ...journalIdentity(program, deviceIdentity(device.capabilities)) };
-  return { cache, place, records, notes: [...notes, ...cache?.notes ?? []] };
+  return { cache, costs, place, records, notes: [...notes, ...cache?.notes ?? []] };
 }
 
 function openJournal(folder: string, program: Program, device: GpuDevice): Journal {

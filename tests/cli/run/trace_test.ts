@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { forgetInterrupts, watchInterrupts } from "../../../src/cli/interrupt.ts";
+import { readTrace } from "../../driver/recording/trace_format.ts";
 import { anyagc, projectFile, vulkanTest } from "../support.ts";
 
 const PROGRAM = projectFile("shaders/julia/program.json");
@@ -40,18 +41,33 @@ vulkanTest(
       const summary = JSON.parse(errors);
       assertEquals(JSON.parse(text).trace, summary);
       assertEquals([summary.schema, summary.file, summary.startMs], ["anyagc.trace/1", file, 0]);
-      const counts = threads(file);
+      const counts: Record<string, number> = {};
+      // What overlaps on a track has threads beside it.
+      for (const [name, count] of Object.entries(threads(file))) {
+        const track = name.replace(/ \(\d+\)$/, "");
+        counts[track] = (counts[track] ?? 0) + count;
+      }
       assertEquals(
         Object.fromEntries(Object.entries(summary.tracks).map(([k, v]) => [k, (v as { spans: number }).spans])),
         counts,
       );
+      assertEquals([summary.dropped, summary.creations], [0, { count: 1, insideMutex: 0 }]);
+      const events = readTrace(Deno.readTextFileSync(file));
+      const of = (category: string, thread?: string) =>
+        events.filter((event) => event.category === category && (thread === undefined || event.thread === thread));
       // Queue 0 has packets, a wait, and packets; nothing else of the sample waits.
-      assertEquals([counts["queue 0x0"], counts["queue 0x20"], counts.recompile, counts.pipelines, counts.device], [
-        3,
+      assertEquals(of("queue", "queue 0x0").map(({ name }) => name.replace(/ .*/, "")), [
+        "packets",
+        "waits",
+        "packets",
+      ]);
+      assertEquals(of("queue", "queue 0x20").map(({ name }) => name), ["packets"]);
+      assertEquals([counts["recompile 0x20"], counts["pipelines 0x20"], counts["device 0x20"]], [1, 1, 1]);
+      // What the isolates put down themselves: locks, the creation, the batch.
+      assert(of("mutex-hold").length > 0 && of("mutex-hold").every(({ name }) => name === "GPU mutex"));
+      assertEquals([of("create").length, of("gpu").map(({ thread, name }) => `${thread}: ${name}`)], [
         1,
-        1,
-        1,
-        1,
+        ["device, queue 0x20: batch of 1"],
       ]);
       assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["trace.json"]);
     }),

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { createRoom, ROOM_SLOTS } from "../../../src/driver/pools/room.ts";
+import { createRoom } from "../../../src/driver/pools/room.ts";
+import { ROOM_SLOTS } from "../../../src/driver/pools/room_slots.ts";
 import { budgetSpans } from "../../../src/driver/recording/budget_spans.ts";
 import { countCreations } from "../../../src/driver/recording/creations.ts";
 import { SharedTrace, TraceLane } from "../../../src/driver/recording/shared_trace.ts";
@@ -38,6 +39,22 @@ Deno.test("what the device does has a track beside its isolate's", () => {
   const { trace, lane } = lanes(1);
   lane(0, "queue 0x20").span("gpu", "batch of 3", 1, 2);
   assertEquals(trace.read().spans[0].track, "device, queue 0x20");
+});
+
+Deno.test("waits for the same thing right after each other are one, others are not", () => {
+  const { trace, lane } = lanes(2);
+  const writer = lane(0), other = lane(1);
+  const waits = [["job", 0, 100], ["job", 101, 200], ["pool", 200, 300], ["job", 300, 320], ["job", 321, 330]] as const;
+  for (const [name, start, end] of waits) writer.span("wait", name, start, end);
+  writer.span("create", "job", 331, 332);
+  other.span("wait", "job", 202, 203);
+  assertEquals(trace.read().spans.map(({ track, name, startMs, endMs }) => [track, name, startMs, endMs]), [
+    ["i0", "job", 0, 200],
+    ["i0", "pool", 200, 300],
+    ["i0", "job", 300, 330],
+    ["i0", "job", 331, 332],
+    ["i1", "job", 202, 203],
+  ]);
 });
 
 Deno.test("the records of an isolate outlive it, and its slot's next isolate writes behind them under its own name", () => {

@@ -1,0 +1,2 @@
+/** Isolates of a room, at most. */
+export const ROOM_SLOTS = 64;
