@@ -150,8 +150,8 @@ function attributeOf(
   return flat && which !== P0 ? 0 : of[source.param][component][which];
 }
 
-/** The primitive mask of every wave here: any number. */
-const PRIMITIVE_MASK = 0x8765_1234;
+/** The primitive mask of every wave here: any number, but for bit 31, which would say that there are no centroids. */
+const PRIMITIVE_MASK = 0x0765_1234;
 
 /** Vector registers of a pixel wave: the order and sizes are those of SPI_PS_INPUT_ADDR's bits (AMD register headers). */
 function pixelRegisters(state: PixelState, { pixels }: Pixels): number[][] {
@@ -263,7 +263,18 @@ function interpolated(pixels: Pixels, n: number, location: number, how: Interpol
   );
 }
 
-const BUILT_IN = { position: 15, front: 17, sampleId: 18, mask: 20, layer: 9, helper: 23, vertex: 42, instance: 43 };
+const BUILT_IN = {
+  position: 15,
+  front: 17,
+  sampleId: 18,
+  mask: 20,
+  layer: 9,
+  helper: 23,
+  vertex: 42,
+  instance: 43,
+  barycentrics: 5286,
+  linearBarycentrics: 5287,
+};
 
 /** Runs a fragment module on the evaluator; lane numbers are the evaluator's. */
 export function evaluatedPixels(
@@ -301,6 +312,11 @@ export function evaluatedPixels(
           return p.layer;
         case BUILT_IN.helper:
           return p.live ? 0 : 1;
+        case BUILT_IN.barycentrics:
+        case BUILT_IN.linearBarycentrics: {
+          const [i, j] = p.barycentrics[builtIn === BUILT_IN.barycentrics ? 1 : 4];
+          return [f32Bits(1 - f32Value(i) - f32Value(j)), i, j];
+        }
       }
     },
     isHelper: (n) => !pixels.pixels[n].live,

@@ -103,9 +103,11 @@ function descriptionOf(
     scratch_bytes_per_wave: binary.scratchBytesPerWave,
     float_mode: binary.floatMode,
     user_sgpr_base: base,
-    user_sgprs: binary.userData.map(({ name, set, sgpr, count }) =>
-      set === undefined ? { name, sgpr, count } : { name, set, sgpr, count }
-    ),
+    user_sgprs: binary.userData.map(({ name, set, sgpr: relative, count }) => {
+      // The ring pointer of merged stages is in s0, s1, below the user data.
+      const sgpr = name === "ring_offsets" ? relative : base + relative;
+      return set === undefined ? { name, sgpr, count } : { name, set, sgpr, count };
+    }),
     num_user_sgprs: userSgprs,
     system_sgprs: [{ name: "system", sgpr: merged ? 0 : userSgprs }],
     sh_registers: registers.sh.map(([offset, value]) => [offset, value >>> 0]),

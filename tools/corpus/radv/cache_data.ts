@@ -190,10 +190,14 @@ export function userSgprCount(rsrc2: number): number {
 }
 
 /** The pairs of first SGPR (-1: none) and count, in the order of the enumeration; then the sets. */
-export function userDataOf(i8: (at: number) => number, u8: (at: number) => number): UserData[] {
+export function userDataOf(
+  i8: (at: number) => number,
+  u8: (at: number) => number,
+  names: Readonly<Record<number, string>> = USER_DATA,
+): UserData[] {
   const found = Array.from({ length: USER_DATA_COUNT }, (_, i): UserData[] => {
     const at = BINARY.shaderDataSgprs + 2 * i;
-    return i8(at) < 0 ? [] : [{ name: USER_DATA[i] ?? `user_data_${i}`, sgpr: i8(at), count: u8(at + 1) }];
+    return i8(at) < 0 ? [] : [{ name: names[i] ?? `user_data_${i}`, sgpr: i8(at), count: u8(at + 1) }];
   });
   return [...found.flat(), ...setPointers(i8, u8)];
 }

@@ -39,6 +39,18 @@ const INFO = {
   depthLayout: 760,
 } as const;
 
+/** User data of vertex and fragment stages by its number in `enum radv_ud_index`. */
+const USER_DATA: Readonly<Record<number, string>> = {
+  0: "ring_offsets",
+  1: "push_constants_ptr",
+  2: "inline_push_constants",
+  3: "indirect_descriptor_sets_ptr",
+  7: "ngg_culling_settings",
+  8: "ngg_viewport",
+  11: "vertex_buffers_ptr",
+  12: "base_vertex_draw_id_start_instance",
+};
+
 /** First of the slots that shaders name locations of (VARYING_SLOT_VAR0), and the one of the primitive's number. */
 const SLOT_VAR0 = 32, SLOT_PRIMITIVE_ID = 14;
 
@@ -142,7 +154,7 @@ export function readGraphicsBinaries(data: Uint8Array): { vertex: VertexBinary; 
       floatMode: u32(BINARY.floatMode),
       scratchBytesPerWave: u32(BINARY.scratchBytesPerWave),
       rsrc: [u32(BINARY.rsrc1), u32(BINARY.rsrc2)],
-      userData: userDataOf(i8, u8),
+      userData: userDataOf(i8, u8, USER_DATA),
       inlinePushMask: view.getBigUint64(start + BINARY.inlinePushMask, true),
       setsUsed: u32(BINARY.setsUsed),
     };

@@ -1,0 +1,104 @@
+/** RADV's machine code of our own shaders (tools/corpus/graphics) on the interpreter and, recompiled, on the evaluator. */
+import { assert, assertEquals } from "@std/assert";
+import { RefusedError } from "../../../src/errors.ts";
+import { loadFile } from "../../../src/guest/loaders/load_file.ts";
+import { compileGraphics } from "../../../tools/corpus/graphics/main.ts";
+import { findRadv } from "../../../tools/corpus/radv/environment.ts";
+import { acoCase } from "./aco_case.ts";
+import { comparePixels, compareVertices } from "./frame.ts";
+
+/** Pairs that the test compiles itself: few, since RADV takes seconds for each. */
+const SOME = ["three_ways", "discard_quads"];
+/** Shaders that are refused, and why. */
+const REFUSED: Readonly<Record<string, RegExp>> = {
+  "interpolate_sample.frag": /I and J are not the pixel's own barycentrics of one kind/,
+};
+
+function installed(program: string): boolean {
+  try {
+    return new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync().success;
+  } catch {
+    return false;
+  }
+}
+
+/** Compares stages (paths without extension). @returns how many, how many invocations, and what was refused */
+function compareStages(paths: readonly string[]): { stages: number; invocations: number; refused: string[] } {
+  let invocations = 0;
+  const refused: string[] = [];
+  for (const path of paths) {
+    const loaded = loadFile(`${path}.json`);
+    if (loaded.kind !== "shader") throw new Error(`${path} is no shader`);
+    try {
+      const c = acoCase(loaded.shader);
+      invocations += c.program.state.stage === "pixel" ? comparePixels(c, [1], [32]) : compareVertices(c, [1, 2]);
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      const expected = REFUSED[path.slice(path.lastIndexOf("/") + 1)];
+      assert(expected?.test(error.message), `${path}: ${error.message}`);
+      refused.push(path);
+    }
+  }
+  return { stages: paths.length, invocations, refused };
+}
+
+const missing = findRadv() === undefined ? "RADV" : !installed("glslangValidator") ? "glslangValidator" : undefined;
+
+Deno.test({
+  name: `RADV's vertex and pixel programs give what the interpreter gives${
+    missing === undefined ? "" : ` [ignored: ${missing} is not installed]`
+  }`,
+  ignore: missing !== undefined,
+  fn: async () => {
+    const output = Deno.makeTempDirSync({ prefix: "anyagc-test-" });
+    try {
+      const { written, failures } = await compileGraphics({
+        family: "navi21",
+        output,
+        only: SOME,
+        waveSizes: [32],
+        variants: ["ngg"],
+      });
+      assertEquals(failures, []);
+      const { stages, invocations, refused } = compareStages(written);
+      console.log(`    ${stages - refused.length} of ${stages} stages, ${invocations} invocations`);
+      assertEquals([stages, refused.length], [2 * SOME.length, 0]);
+    } finally {
+      Deno.removeSync(output, { recursive: true });
+    }
+  },
+});
+
+/** What `deno run -A tools/corpus/main.ts graphics` has made. */
+const FOLDERS = ["navi21", "navi10"].map((family) =>
+  decodeURIComponent(new URL(`../../../.cache/corpus/graphics-${family}`, import.meta.url).pathname)
+);
+
+for (const folder of FOLDERS) {
+  const paths: string[] = [];
+  try {
+    for (const variant of Deno.readDirSync(folder)) {
+      for (const { name } of Deno.readDirSync(`${folder}/${variant.name}`)) {
+        if (name.endsWith(".json")) paths.push(`${folder}/${variant.name}/${name.slice(0, -5)}`);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const family = folder.slice(folder.lastIndexOf("-") + 1);
+  Deno.test({
+    name: `all programs that tools/corpus has made for ${family} give what the interpreter gives${
+      paths.length > 0 ? "" : ` [ignored: run "deno run -A tools/corpus/main.ts graphics --family ${family}" first]`
+    }`,
+    ignore: paths.length === 0,
+    fn: () => {
+      const { stages, invocations, refused } = compareStages(paths.sort());
+      console.log(
+        `    ${
+          stages - refused.length
+        } of ${stages} stages, ${invocations} invocations, ${refused.length} refused by name`,
+      );
+      assert(stages >= 100);
+    },
+  });
+}
