@@ -204,7 +204,11 @@ async function preparePipelines(
     `preparing ${program.name} for ${device.name}`,
     "pipelines",
     undefined,
-    (progress) => device.prepare!(program, (done, total) => progress.update(done, total), starts),
+    (progress) =>
+      device.prepare!(program, (done, total) => progress.update(done, total), {
+        starts,
+        records: recording !== undefined,
+      }),
   );
   if (prepared !== undefined && prepared.replay.recorded > 0) {
     recording?.timeline.add("journal", `${prepared.replay.created} pipelines`, start, performance.now());

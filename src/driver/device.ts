@@ -102,6 +102,14 @@ export interface StartHooks extends RunHooks {
   keepModule?: (report: ProgramReport, words: Uint32Array) => void;
 }
 
+/** What is known of a run when it is prepared. */
+export interface NextRun {
+  /** It will be one of {@linkcode WrappableDevice.start}. */
+  readonly starts?: boolean;
+  /** With a timeline. */
+  readonly records?: boolean;
+}
+
 /** What earlier runs of a program left, and what became of it. */
 export interface PreparedRun {
   /** Pipelines that were created before the run. */
@@ -125,12 +133,12 @@ export interface WrappableDevice extends Device {
    * Undefined where nothing is kept. Absent on devices without pipelines.
    *
    * @param progress pipelines done, and all; what it throws ends the preparation
-   * @param starts the run will be that of {@linkcode start}
+   * @param next what kind of run is to come
    */
   prepare?(
     program: Program,
     progress?: (done: number, total: number) => void,
-    starts?: boolean,
+    next?: NextRun,
   ): Promise<PreparedRun | undefined>;
   run(program: Program, hooks?: RunHooks): ProgramRun;
   start(program: Program, hooks?: StartHooks): Promise<ProgramRun>;

@@ -83,12 +83,13 @@ Deno.test("who begins to wait last finds that all wait for ever, and does not sl
 Deno.test("who finishes last finds that all others wait for ever", () => {
   const { main, own: [first, second] } = setUp(2);
   main.seal();
+  let looks = 0;
   const undo = whenItSleeps(() => {
     undo();
     second.finished(1);
   });
-  assertEquals(first.wait(0, () => false, Infinity), "stopped");
-  assertEquals(main.stopped, Stop.Forever);
+  assertEquals(first.wait(0, () => (looks++, false), Infinity), "stopped");
+  assertEquals([main.stopped, looks], [Stop.Forever, 1], "the one that waits need not look again");
 });
 
 Deno.test("a queue whose submissions are not all finished may still end waits", () => {
@@ -113,14 +114,13 @@ Deno.test("a queue whose submissions are not all finished may still end waits", 
 
 Deno.test("waits are not for ever while submissions may still come", () => {
   const { main, own: [first] } = setUp(1);
-  let nths = 0;
+  let looks = 0;
   const undo = whenItSleeps((nth) => {
-    nths = nth;
     if (nth === 3) main.seal();
   });
-  assertEquals(first.wait(0, () => false, Infinity), "stopped");
+  assertEquals(first.wait(0, () => (looks++, false), Infinity), "stopped");
   undo();
-  assertEquals([main.stopped, nths], [Stop.Forever, 3]);
+  assertEquals([main.stopped, looks], [Stop.Forever, 3], "the end of submissions finds it");
 });
 
 Deno.test("a queue that was written for but has not looked again does not count as waiting", () => {

@@ -6,17 +6,28 @@ import { readFrame } from "../../guest/frame.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../guest/memory/mmap_allocator.ts";
 import type { Program } from "../../guest/program.ts";
-import type { DeviceDescription, PreparedRun, ProgramRun, RunHooks, StartHooks, WrappableDevice } from "../device.ts";
+import type {
+  DeviceDescription,
+  NextRun,
+  PreparedRun,
+  ProgramRun,
+  RunHooks,
+  StartHooks,
+  WrappableDevice,
+} from "../device.ts";
 import type { OwnedDriverRoom } from "../pools/driver_room.ts";
 import { openRequestDump } from "../request_dump.ts";
 import { runProgram, type RunResult } from "../run_program.ts";
 import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import { openShaderCache } from "../shader_cache/open_cache.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
-import { openPipelineStore, openRoomStore, type RoomStore } from "../warm_start/open_store.ts";
+import { hasRecords, openPipelineStore, openRoomStore, type RoomStore } from "../warm_start/open_store.ts";
 import type { PipelineStore, ReplayResult } from "../warm_start/pipeline_store.ts";
 import { UNALIGNED_LOAD } from "./dispatch_errors.ts";
 import { VulkanExecutor } from "./vulkan_executor.ts";
+
+/** Words of streams that take a few milliseconds; starting an isolate takes some hundred. */
+const SHORT_WORDS = 4096;
 
 /** A room, for a program whose queues run at the same time: from its preparation to the end of its run. */
 interface OpenedRoom {
@@ -65,10 +76,12 @@ export class VulkanDevice implements WrappableDevice {
   async prepare(
     program: Program,
     progress?: (done: number, total: number) => void,
-    starts = false,
+    { starts = false, records = false }: NextRun = {},
   ): Promise<PreparedRun | undefined> {
     this.#forget();
-    if (starts && this.#runsAtOnce(program)) return await this.#prepareRoom(program, progress);
+    if (starts && this.#runsAtOnce(program) && (records || !this.#isDoneSooner(program))) {
+      return await this.#prepareRoom(program, progress);
+    }
     const { float, endsLoops } = probeDevice(this.#gpu);
     const store = openPipelineStore(
       this.#gpu,
@@ -103,7 +116,9 @@ export class VulkanDevice implements WrappableDevice {
   }
 
   async start(program: Program, hooks: StartHooks = {}): Promise<ProgramRun> {
-    if (!this.#runsAtOnce(program)) return this.run(program, hooks);
+    // Prepared for a run in turns: see `#isDoneSooner`.
+    const inTurns = this.#prepared?.program === program && hooks.timeline === undefined;
+    if (inTurns || !this.#runsAtOnce(program)) return this.run(program, hooks);
     const { CannotShare, runAtOnce } = await import("./run_at_once.ts");
     const opened = await this.#openRoom(program), { room } = opened;
     const before = room.creations().created;
@@ -179,6 +194,15 @@ export class VulkanDevice implements WrappableDevice {
   #runsAtOnce({ submissions }: Program): boolean {
     return submissions.some(({ queue }) => queue !== submissions[0].queue) && this.#memory !== "mirrored" &&
       !this.#cannotShare && this.#gpu.capabilities.limits.hostImportAlignment > 0;
+  }
+
+  /**
+   * Whether a program whose queues could run at the same time is done before their isolates would have started: its streams are short, and earlier runs
+   * recorded its pipelines, so that nothing has to be compiled.
+   */
+  #isDoneSooner(program: Program): boolean {
+    const words = program.submissions.reduce((sum, { words }) => sum + words.length, 0);
+    return words <= SHORT_WORDS && hasRecords(this.#gpu, program);
   }
 
   /** The room for a program; opened if its preparation has not done so. */

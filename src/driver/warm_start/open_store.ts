@@ -40,6 +40,12 @@ export function openPipelineStore(
   });
 }
 
+/** Whether earlier runs of a program recorded pipelines on a device. */
+export function hasRecords(device: GpuDevice, program: Program): boolean {
+  const parent = switchFlag("APS5_NO_PIPELINE_JOURNAL") ? undefined : cacheFolder();
+  return parent !== undefined && openJournal(`${parent}/pipelines`, program, device).records.length > 0;
+}
+
 /** What earlier runs of a program left for a room on a device. */
 export interface RoomStore {
   /** The caller closes it, behind the room. */
