@@ -258,7 +258,7 @@ export class JobBoard implements Recoverable {
         this.finish(ticket, value);
         return { state: "done", value };
       }
-      const outcome = this.wait(ticket, this.#recheckMs);
+      const outcome = this.#waits.wait(this.#job(ticket), ticket, this.#recheckMs, true);
       if (outcome.state !== "timed-out") return outcome;
     }
   }

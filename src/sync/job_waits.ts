@@ -17,8 +17,12 @@ export class JobWaits {
     this.#recover = recover;
   }
 
-  /** Blocks until the job ends. */
-  wait(job: number, ticket: number, timeoutMs: number): Outcome {
+  /**
+   * Blocks until the job ends.
+   *
+   * @param claimable also until it is queued: who ran it has put it back, or died; the outcome is `timed-out` then
+   */
+  wait(job: number, ticket: number, timeoutMs: number, claimable = false): Outcome {
     const place = this.#begin(job, ticket);
     if (typeof place !== "number") return place;
     const { words, records } = this.#core;
@@ -28,6 +32,7 @@ export class JobWaits {
       const word = Atomics.load(words, at);
       const rest = end - performance.now();
       if ((word & STATE_MASK) >= JobState.Done || rest <= 0) break;
+      if (claimable && (word & STATE_MASK) === JobState.Queued) break;
       step("board.wait");
       if (waitForWork(words, at, word, Math.min(rest, this.#recheckMs), `job ${ticket}`) === "timed-out") {
         this.#lookAfter(job);

@@ -5,7 +5,7 @@ import { IsolateRegistry } from "../../src/sync/isolates.ts";
 import { JobBoard } from "../../src/sync/job_board.ts";
 import { KeyedTable } from "../../src/sync/keyed_table.ts";
 import { setStepHook } from "../../src/sync/steps.ts";
-import { reached, signal, startIsolate, sweepUntil } from "./support/isolate.ts";
+import { reached, signal, startIsolate, sweepUntil, warmUp } from "./support/isolate.ts";
 import { Death, Members } from "./support/members.ts";
 
 /** Runs what a member does until it dies at a point. */
@@ -25,6 +25,7 @@ Deno.test("an isolate that dies while it hands its bytes on to another's hold do
   const board = JobBoard.create(self, arena, { pools: [{ workers: 1 }], limitBytes: 100 });
   const flags = new Int32Array(new SharedArrayBuffer(64));
   const structures = { registry, arena, board, flags };
+  await warmUp(structures);
   const dying = startIsolate(structures, "dieGranting", 100);
   await reached(flags, 0, 1);
   const waiting = startIsolate(structures, "holdOnce", 50);

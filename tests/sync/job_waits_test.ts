@@ -1,6 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { Arena } from "../../src/sync/arena.ts";
+import { IsolateRegistry } from "../../src/sync/isolates.ts";
 import { JobBoard } from "../../src/sync/job_board.ts";
+import { reached, startIsolate, sweepUntil, warmUp } from "./support/isolate.ts";
 import { Members } from "./support/members.ts";
 
 /** So long that a waiter that nobody wakes does not wake in this test. */
@@ -57,4 +59,32 @@ Deno.test("the last job of a pool wakes who waits for the pool to drain, at once
   const drained = soon(board.drainAsync(0));
   board.finish(board.claim(ticket)!.ticket);
   assertEquals(await drained, true);
+});
+
+Deno.test("who needs a job that is put back by who ran it is woken at once, and runs it", async () => {
+  const registry = IsolateRegistry.create(16);
+  const self = registry.enter();
+  const arena = Arena.create(self, { bytes: 1 << 16, blobs: 64 });
+  const board = JobBoard.create(self, arena, { pools: [{ workers: 2 }], jobs: 16, limitBytes: 100 });
+  const flags = new Int32Array(new SharedArrayBuffer(64));
+  const structures = { registry, arena, board, flags };
+  await warmUp(structures);
+  const ticket = board.submit({ pool: 0, kind: 1, keep: true });
+  board.claim(ticket);
+  const helper = startIsolate(structures, "helpOnce", ticket);
+  await reached(flags, 0, 1);
+  // It keeps the job, as this isolate does, and sleeps a moment later.
+  for (let tries = 0; board.stats().pins < 2; tries++) {
+    assert(tries < 10_000);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  board.requeue(ticket, 500);
+  const { outcome, sleeps } = await helper.result as { outcome: { state: string; value: bigint }; sleeps: number };
+  // Sleeps that ended by the interval after which a sleeper looks whether the other one lives come before; after it there is none.
+  assertEquals([outcome.state, outcome.value], ["done", 9n]);
+  assert(sleeps <= 1, `${sleeps} sleeps`);
+  assertEquals(board.wait(ticket, 0).state, "done");
+  board.release(ticket);
+  await sweepUntil(registry, 1);
 });

@@ -12,6 +12,7 @@ import { JobBoard, type JobBoardHandle } from "../../../src/sync/job_board.ts";
 import { LabelWatch, type LabelWatchHandle } from "../../../src/sync/label_watch.ts";
 import { KeyedTable, type KeyedTableHandle } from "../../../src/sync/keyed_table.ts";
 import { setStepHook } from "../../../src/sync/steps.ts";
+import { waitCounts } from "../../../src/sync/waits.ts";
 import type { SyncError } from "../../../src/sync/sync_error.ts";
 import { SharedExclusiveLock } from "../../../src/sync/shared_exclusive_lock.ts";
 
@@ -261,6 +262,13 @@ const ACTIONS: Record<string, Action> = {
     const order = Atomics.add(flags, 3, 1);
     board.releaseHold(hold);
     return order;
+  },
+  /** Helps with a job, and says how often it went to sleep. */
+  helpOnce({ board, flags }, ticket: number) {
+    const before = waitCounts().work;
+    count(flags, 0);
+    const outcome = board.help(ticket, () => 9n);
+    return { outcome, sleeps: waitCounts().work - before };
   },
   /** Waits for a job. */
   waitForJob({ board, flags }, ticket: number) {
