@@ -66,7 +66,7 @@ export interface CompileAnswer {
   readonly end: number;
   /** Of the module. */
   readonly words: number;
-  /** Milliseconds of each probe. */
+  /** Milliseconds of each probe, from its submission to its label. */
   readonly waits: readonly number[];
   readonly spans: readonly TraceSpan[];
 }
@@ -118,9 +118,10 @@ class CompileQueue {
         }
         break;
       case "probe":
-        for (let k = 0; k < task.probes; k++) {
-          Atomics.wait(gate, 1, 0, task.intervalMs);
-          const submitted = now();
+        // Submitted at fixed times: what is held up waits, and what comes behind it, too.
+        for (let k = 1; k <= task.probes; k++) {
+          const submitted = begin + k * task.intervalMs;
+          for (let early; (early = submitted - now()) > 0;) Atomics.wait(gate, 1, 0, early);
           this.#submit(1);
           waits.push(now() - submitted);
         }
