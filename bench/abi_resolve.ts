@@ -1,7 +1,7 @@
 /**
  * Shader ABIs resolved by a loader: in the background (as it is), against on the loader's own thread (`APS5_SYNC_SHADER_PREPARE`).
  *
- *     deno run -A bench/abi_resolve.ts [--quick] [--json] [--threads N] [--chain N]
+ *     deno run -A bench/abi_resolve.ts [--quick] [--json] [--threads N] [--chain N] [--runs N] [--scenario 0..3]
  *
  * The loader resolves 96 pixel shaders with one interpolant each, which registering does not prepare. Meanwhile another thread registers 192 compute
  * shaders, which fill the preparation pool. "loader" is the loader's loop, "total" ends when the pool has nothing to do. Runs of both kinds take turns, five
@@ -151,10 +151,12 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
     ? { threads, operations, pixels: 8, computes: 8, runs: 1, frames: 20 }
     : { threads, operations, pixels: PIXELS, computes: COMPUTES, runs: option("--runs") ?? RUNS, frames: FRAMES };
   const shaders = makeShaders(settings.pixels, settings.computes, operations);
-  const total = settings.runs * 2 * (SCENARIOS.length + 1);
+  const only = option("--scenario");
+  const total = settings.runs * 2 * (only === undefined ? SCENARIOS.length + 1 : 1);
   let done = 0;
   const rows: Record<string, unknown>[] = [], lines: string[] = [];
-  for (const { name, flood, otherMs } of SCENARIOS) {
+  for (const [number, { name, flood, otherMs }] of SCENARIOS.entries()) {
+    if (only !== undefined && only !== number) continue;
     const results: [Burst[], Burst[]] = [[], []];
     for (let i = 0; i < settings.runs; i++) {
       for (const kind of [0, 1]) {
@@ -174,6 +176,19 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
       );
     }
   }
+  if (only === undefined || only === SCENARIOS.length) {
+    rows.push(...steadyRows(settings, lines, () => progress(++done, total)));
+  }
+  const head =
+    `${settings.pixels} pixel shaders resolved, ${settings.computes} compute shaders registered, ${operations} operations each; ` +
+    `${threads} pool workers; ${settings.runs} runs of each kind in turns`;
+  const all = [head, ...lines];
+  return { data: { schema: "anyagc.bench.abi_resolve/1", ...settings, rows, lines: all }, lines: all };
+}
+
+/** The steady frames: rows, and their lines. */
+function steadyRows(settings: Settings, lines: string[], step: () => void): Record<string, unknown>[] {
+  const rows: Record<string, unknown>[] = [];
   const folder = Deno.makeTempDirSync({ prefix: "anyagc-bench-" });
   try {
     const real = makeShaders(settings.pixels, settings.computes, STEADY_OPERATIONS);
@@ -182,7 +197,7 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
     for (let i = 0; i < settings.runs; i++) {
       for (const kind of [0, 1]) {
         results[kind].push(steady(real, folder, settings, kind === 0));
-        progress(++done, total);
+        step();
       }
     }
     for (const [kind, runs] of results.entries()) {
@@ -203,11 +218,7 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
-  const head =
-    `${settings.pixels} pixel shaders resolved, ${settings.computes} compute shaders registered, ${operations} operations each; ` +
-    `${threads} pool workers; ${settings.runs} runs of each kind in turns`;
-  const all = [head, ...lines];
-  return { data: { schema: "anyagc.bench.abi_resolve/1", ...settings, rows, lines: all }, lines: all };
+  return rows;
 }
 
 const MODES = ["synchronous", "background"] as const;
