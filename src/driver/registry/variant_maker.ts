@@ -10,7 +10,7 @@ import type { RecompilerDevice, RecompileRequest } from "../../recompiler/reques
 import { stageRequest } from "../../recompiler/stages/registers.ts";
 import { SyncError } from "../../sync/sync_error.ts";
 import { recompileRequest } from "../compute_dispatch.ts";
-import { type LogLine, markFailure } from "../pools/failures.ts";
+import { failureOf, type LogLine, markFailure } from "../pools/failures.ts";
 import {
   announceArtifact,
   artifact,
@@ -41,7 +41,7 @@ export interface RegistryHost {
 /**
  * What resolving an ABI found or did.
  * `registered`: there before. `pending`: being made, or queued, before. `failed`: failed before. `cached`: an earlier run had left it. `queued`: it is made in
- * the background now. `prepared`: made by this call (synchronous). `deferred`: could not be queued, and is made where it is used.
+ * the background now. `prepared`: made by this call (synchronous). `deferred`: is made where it is used, because it could not be queued, or needs what is known there only (descriptors of images).
  */
 export type Resolution = "registered" | "pending" | "failed" | "cached" | "queued" | "prepared" | "deferred";
 
@@ -127,7 +127,8 @@ export class VariantMaker {
     const state = this.#room.artifacts.peek(key);
     if (state === "ready") return "registered";
     if (state !== undefined) return "pending";
-    return this.#room.failures.peek(key) === undefined ? undefined : "failed";
+    const failure = failureOf(this.#room, key);
+    return failure && (failure.kind === "deferred" ? "deferred" : "failed");
   }
 
   /** Takes over what an earlier run left. What goes wrong is marked and logged: the guest has nothing to do with it. */

@@ -12,11 +12,12 @@ import { ShaderCache } from "../../../src/driver/shader_cache/shader_cache.ts";
 import { RefusedError } from "../../../src/errors.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
 import { heldLocks } from "../../../src/sync/held_locks.ts";
+import { NeedsImageDescriptors } from "../../../src/recompiler/lift/image_descriptor.ts";
 import { setStepHook } from "../../../src/sync/steps.ts";
 import { SyncError } from "../../../src/sync/sync_error.ts";
 import { waitCounts } from "../../../src/sync/waits.ts";
 import { evaluatedDevice, EvaluatedExecutor } from "../../support/spirv_eval/executor.ts";
-import { STEP } from "../../support/machine_code.ts";
+import { IMAGE_LOAD, STEP } from "../../support/machine_code.ts";
 import { inFolder } from "../shader_cache/support.ts";
 import {
   chainProgram,
@@ -413,6 +414,27 @@ Deno.test("what another isolate has queued, made, or failed to make is known", (
   assertEquals([asked(), room.board.stats().queued], [["pending", "pending"], 2]);
   work(room);
   assertEquals([asked(), room.board.stats().queued], [["registered", "failed"], 0]);
+});
+
+Deno.test("a shader that needs descriptors of images is deferred without a word, and made with them where it is used", () => {
+  const guest = new ShaderGuest(), room = idleRoom(), lines: string[] = [], registry = registryOf(room, guest);
+  const record = guest.compute([...IMAGE_LOAD], { threads: 64, userSgprs: 5 }), own = recordAbi(record)!;
+  const shader = registry.registerShader(record), snapshot = registry.snapshot();
+  assertEquals(work(room, (line) => lines.push(line)), 1);
+  assertEquals(registry.resolveShaderAbi(shader, own), "deferred");
+  assertEquals([lines, room.board.stats().queued], [[], 0]);
+  const { needs } = assertThrows(
+    () => registry.use(shader.code.address, own, snapshot),
+    NeedsImageDescriptors,
+  ) as NeedsImageDescriptors;
+  // A linear 2D image of one component of 32 bits.
+  const image = Uint32Array.of(0x100, 20 << 20 | 3 << 30, 1 | 7 << 14 | 1 << 31, 0xfac | 9 << 28, 0, 0, 0, 0);
+  const imageDescriptors = new Map(needs.map(({ pc }) => [pc, image]));
+  const program = registry.program(shader.code.address, own, snapshot);
+  const made = registry.prepare(program, `${own.key} image`, { ...registry.request(program, own), imageDescriptors });
+  assertEquals(registry.prepare(program, `${own.key} image`, made.request), made);
+  assertEquals([made.artifact.spirv[0], registry.lines], [0x07230203, []]);
+  nothingLeft(room);
 });
 
 Deno.test("a board that is full defers: the guest's call returns, the line says so, and the use makes the variant", () => {
