@@ -72,11 +72,14 @@ Deno.test("who begins to wait last finds that all wait for ever, and does not sl
   main.seal();
   const before = waitCounts().work;
   let inner = "";
-  const undo = whenItSleeps(() => {
-    undo();
-    inner = second.wait(1, () => false, Infinity);
+  const undo = whenItSleeps((nth) => {
+    if (nth === 1) inner = second.wait(1, () => false, Infinity);
   });
-  assertEquals(first.wait(0, () => false, Infinity), "stopped");
+  try {
+    assertEquals(first.wait(0, () => false, Infinity), "stopped");
+  } finally {
+    undo();
+  }
   assertEquals([inner, main.stopped, waitCounts().work - before], ["stopped", Stop.Forever, 1]);
 });
 
@@ -84,11 +87,14 @@ Deno.test("who finishes last finds that all others wait for ever", () => {
   const { main, own: [first, second] } = setUp(2);
   main.seal();
   let looks = 0;
-  const undo = whenItSleeps(() => {
-    undo();
-    second.finished(1);
+  const undo = whenItSleeps((nth) => {
+    if (nth === 1) second.finished(1);
   });
-  assertEquals(first.wait(0, () => (looks++, false), Infinity), "stopped");
+  try {
+    assertEquals(first.wait(0, () => (looks++, false), Infinity), "stopped");
+  } finally {
+    undo();
+  }
   assertEquals([main.stopped, looks], [Stop.Forever, 1], "the one that waits need not look again");
 });
 
@@ -176,12 +182,16 @@ Deno.test("a wait is given up when nobody has written for so long, counted from 
 
 Deno.test("a stop ends a wait, also one that holds, and the first reason stays", () => {
   const { main, own: [first] } = setUp(2);
-  const undo = whenItSleeps(() => {
-    undo();
+  const undo = whenItSleeps((nth) => {
+    if (nth > 1) return;
     assert(main.stop(Stop.Failed));
     assert(!main.stop(Stop.Died));
   });
-  assertEquals(first.wait(0, () => false, Infinity), "stopped");
+  try {
+    assertEquals(first.wait(0, () => false, Infinity), "stopped");
+  } finally {
+    undo();
+  }
   assertEquals(first.wait(0, () => true, Infinity), "stopped");
   assertEquals(main.stopped, Stop.Failed);
 });
@@ -209,7 +219,7 @@ Deno.test("an isolate that has given its results over may end without a death", 
   assertEquals([main.stopped, main.isDead(1)], [Stop.None, false]);
 });
 
-Deno.test("where another isolate takes the dead one's place, waits go on, and what it wrote is seen", () => {
+Deno.test("where another isolate takes the dead one's place, waits go on, and what it wrote is looked at", () => {
   const { members, main, own: [first] } = setUp(2, "go-on");
   main.seal();
   let label = 0, looks = 0;
@@ -217,7 +227,10 @@ Deno.test("where another isolate takes the dead one's place, waits go on, and wh
     if (nth > 1) return;
     label = 1; // and it died before it said so
     members.kill(members.isolates[2]);
+    const points: string[] = [];
+    setStepHook((point) => points.push(point));
     members.registry.sweep();
+    assertEquals(points.slice(0, 3), ["labels.recover", "labels.written", "labels.ring"]);
   });
   assertEquals(first.wait(0, () => (looks++, label === 1), Infinity), "ready");
   undo();

@@ -6,6 +6,8 @@ import { computeState, GuestProgram, words64 } from "../../support/guest_program
 import { COPY, STEP } from "../../support/machine_code.ts";
 import {
   dispatchDirect,
+  dmaCopy,
+  dmaFill,
   releaseMem32,
   waitMemoryAtLeast64,
   waitMemoryEquals,
@@ -54,6 +56,25 @@ Deno.test("twenty random programs whose labels form a graph do as in turns", asy
     assertEquals([result.outcome, result.error?.message], ["passed", undefined], `seed ${seed}`);
   }
   assertEquals(workers.count, 4, "as many as there are queues at most: workers serve one run after another");
+});
+
+Deno.test("every write of the command processor ends the wait of another queue", async () => {
+  for (const way of ["writeData", "writeData64", "fill", "copy", "release"] as const) {
+    const guest = new GuestProgram(way), words = guest.buffer(Uint32Array.of(0, 0, 0, 0, 7, 8));
+    const go = words.address, label = go + 8n, source = go + 16n;
+    const packets = {
+      writeData: writeData(label, 7),
+      writeData64: writeData(label, 7, 8),
+      fill: dmaFill(label, 4, 7),
+      copy: dmaCopy(label, source, 8),
+      release: releaseMem32(label, 7),
+    };
+    // The write is its queue's last packet, and comes when the other queue waits already.
+    guest.submit(0x20, writeData(go, 1), waitMemoryEquals(label, 7));
+    guest.submit(0x21, waitMemoryEquals(go, 1), packets[way]);
+    const { result } = await runAtOnce(guest.program, workers.options);
+    assertEquals([result.outcome, result.error?.message], ["passed", undefined], way);
+  }
 });
 
 Deno.test("a queue waits for what another queue's shader stores, though no packet says so", async () => {
