@@ -35,7 +35,11 @@ export function scalarInstance(opcode: Opcode, settings: BatchSettings, random: 
     else a = pick.scalar(src[0]);
   }
   if (src.length > 1) b = pick.scalar(src[1]);
-  const encoded = encode(opcode, dst, a, b, pick, random);
+  // Equal operands tell "less" from "less or equal".
+  if (opcode.name.startsWith("s_cmp_") && random.chance(0.4)) b = a;
+  const equal = opcode.name.startsWith("s_cmpk_") && random.chance(0.5) ? random.below(0x8000) : -1;
+  if (equal >= 0) prepare.add((code) => code.sopk("s_movk_i32", Operand.Vcc, equal));
+  const encoded = encode(opcode, dst, a, b, pick, random, equal);
   return {
     name: opcode.name,
     form: "scalar",
@@ -49,7 +53,15 @@ export function scalarInstance(opcode: Opcode, settings: BatchSettings, random: 
 const SPECIAL = [Operand.Vcc, Operand.VccHi, Operand.M0, Operand.Exec, Operand.ExecHi, Operand.Null];
 const SPECIAL_PAIRS = [Operand.Vcc, Operand.Exec, Operand.Null];
 
-function encode(opcode: Opcode, dst: number, a: number, b: number, pick: Operands, random: Random): number[] {
+function encode(
+  opcode: Opcode,
+  dst: number,
+  a: number,
+  b: number,
+  pick: Operands,
+  random: Random,
+  equal: number,
+): number[] {
   switch (opcode.encoding) {
     case Encoding.Sop2:
       return sop2(opcode, dst, a, b, pick.literal);
@@ -58,6 +70,7 @@ function encode(opcode: Opcode, dst: number, a: number, b: number, pick: Operand
     case Encoding.Sopc:
       return sopc(opcode, a, b, pick.literal);
     default: {
+      if (equal >= 0) return sopk(opcode, Operand.Vcc, equal);
       const immediate = random.pick([0, 1, 0xffff, 0x7fff, 0x8000, random.below(64), random.below(0x10000)]);
       return sopk(opcode, opcode.dst.length > 0 ? dst : random.pick([...SCALARS.integer, 27, Operand.Vcc]), immediate);
     }

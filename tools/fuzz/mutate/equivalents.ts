@@ -7,14 +7,14 @@ const COMMUTATIVE = [
   /^[sv]_(pk_)?(add|mul|and|or|xor|xnor|nand|nor|min|max)(_|\d|3)/,
   /^[sv]_(pk_)?(add|addc|mul|min|max)_/,
   /^v_(fma|mad|fmac|mac|pk_fma|pk_fmac|pk_mad|fma_mix|fma_mixlo|fma_mixhi|fma_legacy|mad_legacy|mac_legacy|mad_mix)/,
-  /^v_(med3|min3|max3|add3|or3|xor3|and_or|xad|add_lshl|add_co|dot\d|sad|lerp|mul_hi|mul_lo|mul_legacy)/,
+  /^v_(med3|min3|max3|add3|or3|xor3|and_or|xad|add_lshl|add_co|dot\d|sad|div_fmas|lerp|mul_hi|mul_lo|mul_legacy)/,
   /^s_(cmp_eq|cmp_lg|addc|absdiff|addk|mulk|xnor|nand|nor|mul_hi|add)_/,
   /^v_cmpx?_(eq|ne|lg|neq|nlg|o|u|f|t|tru)_/,
 ];
 
 /** Whether exchanging sources 0 and 1 changes nothing. */
 export function commutes({ name }: Opcode): boolean {
-  return !/_sub|sad_hi/.test(name) && COMMUTATIVE.some((pattern) => pattern.test(name));
+  return !/_sub/.test(name) && COMMUTATIVE.some((pattern) => pattern.test(name));
 }
 
 /** Whether exchanging sources 1 and 2 changes something; it is asked only where exchanging 0 and 1 does not. */
