@@ -59,8 +59,13 @@ export class CompileMeter implements Recoverable {
     return new CompileMeter(self, handle, memory);
   }
 
-  /** Runs a driver compile, and learns from it if it ran alone. @param bytes of SPIR-V */
-  compile<T>(bytes: number, create: () => T): T {
+  /**
+   * Runs a driver compile, and learns from it if it ran alone.
+   *
+   * @param bytes of SPIR-V
+   * @param compiled whether the driver compiled, and did not find the result in a cache
+   */
+  compile<T>(bytes: number, create: () => T, compiled: (result: T) => boolean = () => true): T {
     const words = this.#words, at = H.Words + this.#self.slot * SLOT_WORDS;
     Atomics.store(words, at + 1, Math.min(bytes, MAX_WORD));
     Atomics.store(words, at, this.#self.token);
@@ -70,7 +75,7 @@ export class CompileMeter implements Recoverable {
     const resident = measured ? this.#memory.resident() : 0, start = measured ? performance.now() : 0;
     try {
       const result = create();
-      if (measured) {
+      if (measured && compiled(result)) {
         const ms = performance.now() - start, peakBytes = Math.max(0, this.#memory.peak() - resident);
         if (Atomics.load(words, H.Begun) === begun) this.add({ bytes, peakBytes, ms });
       }

@@ -71,7 +71,9 @@ export class VulkanPipelineDriver implements PipelineDriver<PipelineRequest> {
         cache: this.#cache,
         onlyCached,
       });
-    const pipeline = onlyCached || this.#meter === undefined ? make() : this.#meter.compile(spirv.byteLength, make);
+    const pipeline = onlyCached || this.#meter === undefined
+      ? make()
+      : this.#meter.compile(spirv.byteLength, make, (made) => made?.feedback?.cacheHit !== true);
     const end = performance.now();
     if (tracer !== undefined) {
       // A look into the driver's cache is a creation only if it found something.

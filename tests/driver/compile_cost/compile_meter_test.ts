@@ -85,6 +85,12 @@ Deno.test("a compile that fails teaches nothing, and the next one is alone again
   assertEquals(a.learned, 1);
 });
 
+Deno.test("what the driver had in a cache teaches nothing", () => {
+  const { meters: [a] } = setUp();
+  assertEquals([a.compile(100 * KIB, () => 5, (made) => made !== 5), a.learned], [5, 0]);
+  assertEquals([a.compile(100 * KIB, () => 6, (made) => made !== 5), a.learned], [6, 1]);
+});
+
 Deno.test("a small module is not measured, nor anything where the kernel cannot", () => {
   const { memory, meters: [a] } = setUp();
   a.compile(31 * KIB, () => {});
