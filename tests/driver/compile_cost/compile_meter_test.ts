@@ -102,17 +102,20 @@ Deno.test("a small module is not measured, nor anything where the kernel cannot"
 
 Deno.test("a dead isolate compiles nothing: its bytes are taken out once, and others are alone again", () => {
   const { members, meters: [a, b] } = setUp();
-  assertThrows(() =>
-    b.compile(100 * KIB, () => {
-      // It dies here; nothing of it runs any more.
-      members.kill(members.isolates[1]);
-      assertEquals(a.compiling, 100 * KIB);
-      assertEquals(members.registry.sweep().map(({ released }) => released), [{ "compile meter": 1 }]);
-      assertEquals([a.compiling, a.recover(members.isolates[1].token)], [0, 0]);
-      a.compile(200 * KIB, () => {});
-      assertEquals(a.learned, 1);
-      throw new Error("dead");
-    })
+  assertThrows(
+    () =>
+      b.compile(100 * KIB, () => {
+        // It dies here; nothing of it runs any more.
+        members.kill(members.isolates[1]);
+        assertEquals(a.compiling, 100 * KIB);
+        assertEquals(members.registry.sweep().map(({ released }) => released), [{ "compile meter": 1 }]);
+        assertEquals([a.compiling, a.recover(members.isolates[1].token)], [0, 0]);
+        a.compile(200 * KIB, () => {});
+        assertEquals(a.learned, 1);
+        throw new Error("dead");
+      }),
+    Error,
+    "dead",
   );
 });
 
