@@ -40,9 +40,17 @@ export function baseAddress(l: Lifter, word0: number, word1: number, ok = 0): nu
   return l.pack([word0, ok === 0 ? high : l.select(ok, high, l.u(UNSUPPORTED_BUFFER_HIGH))]);
 }
 
-/** The address computation of a MUBUF or MTBUF instruction. */
-export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
+/**
+ * The address computation of a MUBUF or MTBUF instruction.
+ *
+ * @param bytes of an element, at most: more than a dword cannot be interleaved
+ */
+export function bufferAccess(l: Lifter, i: Instruction, bytes: number): BufferAccess {
   const { ir } = l;
+  // Compilers that keep private memory by a V# in user data set both bits there; elsewhere the longer code would be for nothing.
+  if (l.request.scratch && [1, 3].some((k) => ir.op[l.scalar(i.srsrc + k)] !== Op.Const)) {
+    return privateAccess(l, i, bytes);
+  }
   const [word0, word1, records, word3] = [0, 1, 2, 3].map((k) => l.scalar(i.srsrc + k));
   const known = (id: number) => ir.op[id] === Op.Const ? ir.a[id] : undefined;
   const bits1 = known(word1), bits3 = known(word3);
@@ -77,7 +85,7 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
     const isRow = !hasIndex && l.request.waveSize <= 1 << log;
     // Private memory of compilers: the lanes' dwords, whose descriptor comes from user data.
     const swizzles = bits1 === undefined ? ir.emit(Op.INe, ir.emit(Op.And, word1, l.u(0x80000000)), l.u(0)) : l.true;
-    const interleaved = (here: number) => swizzledOffset(l, isRow ? 0 : index, here, stride, log);
+    const interleaved = (here: number) => swizzledOffset(l, isRow ? 0 : index, here, stride, l.u(log));
     const place = (here: number) => {
       const linear = () => ir.emit(Op.IAdd64, ir.emit(Op.UMulWide, index, stride), extend64(l, here));
       return swizzles === l.true ? interleaved(here) : l.select(swizzles, interleaved(here), linear());
@@ -109,21 +117,57 @@ export function bufferAccess(l: Lifter, i: Instruction): BufferAccess {
   };
 }
 
+/** An access by a V# that says at run time whether records are interleaved and lanes are added to the index. */
+function privateAccess(l: Lifter, i: Instruction, bytes: number): BufferAccess {
+  const { ir } = l;
+  const [word0, word1, records, word3] = [0, 1, 2, 3].map((k) => l.scalar(i.srsrc + k));
+  const bit = (word: number, k: number) => ir.emit(Op.INe, ir.emit(Op.And, word, l.u(2 ** k)), l.u(0));
+  const hasIndex = (i.flags & Flag.Idxen) !== 0;
+  const addTid = bit(word3, 23);
+  const swizzles = hasIndex ? bit(word1, 31) : l.and(bit(word1, 31), addTid);
+  const stride = ir.emit(Op.UBfe, word1, l.u(16), l.u(14));
+  const lane = l.select(addTid, l.lane, l.u(0));
+  const index = hasIndex ? ir.emit(Op.IAdd, l.asU(l.source(i.addr)), lane) : lane;
+  const vectorOffset = i.flags & Flag.Offen ? l.asU(l.source(i.addr + (hasIndex ? 1 : 0))) : l.u(0);
+  const offset = l.addConstant(vectorOffset, i.imm);
+  // What is more than a dword is linear, or nowhere.
+  const ok = bytes > 4 ? l.not(swizzles) : 0;
+  const start = ir.emit(Op.IAdd64, baseAddress(l, word0, word1, ok), extend64(l, l.scalar(i.soffset)));
+  const log = ir.emit(Op.IAdd, ir.emit(Op.UBfe, word3, l.u(21), l.u(2)), l.u(3));
+  const linear = (here: number) => ir.emit(Op.IAdd64, ir.emit(Op.UMulWide, index, stride), extend64(l, here));
+  const place = (here: number) =>
+    bytes > 4 ? linear(here) : l.select(swizzles, swizzledOffset(l, index, here, stride, log), linear(here));
+  const outOfBounds = ir.emit(Op.UBfe, word3, l.u(28), l.u(2));
+  return {
+    swizzled: false,
+    address: (at) => ir.emit(Op.IAdd64, start, place(l.addConstant(offset, at))),
+    inRange: (at) => {
+      const here = l.addConstant(offset, at);
+      const byRecords = rangeCheck(l, word3, undefined, index, here, stride, records);
+      if (bytes > 4) return byRecords;
+      // Raw buffers are checked by the place in the buffer.
+      const interleaved = ir.emit(Op.Ult64, swizzledOffset(l, index, here, stride, log), extend64(l, records));
+      return l.select(l.and(swizzles, ir.emit(Op.IEq, outOfBounds, l.u(RAW))), interleaved, byRecords);
+    },
+  };
+}
+
 /**
  * Elements of 4 bytes; groups of 2^log records are interleaved element by element. U64.
  *
  * @param index of the record; 0: the lane's number, which is in the first group
+ * @param log a U32
  */
 function swizzledOffset(l: Lifter, index: number, offset: number, stride: number, log: number): number {
   const { ir } = l;
   let row = extend64(l, ir.op[offset] === Op.Const ? l.u(ir.a[offset] & ~3) : ir.emit(Op.And, offset, l.u(~3)));
   let inGroup = l.lane;
   if (index !== 0) {
-    inGroup = ir.emit(Op.And, index, l.u((1 << log) - 1));
-    row = ir.emit(Op.IAdd64, ir.emit(Op.UMulWide, ir.emit(Op.Shr, index, l.u(log)), stride), row);
+    inGroup = ir.emit(Op.And, index, ir.emit(Op.ISub, ir.emit(Op.Shl, l.u(1), log), l.u(1)));
+    row = ir.emit(Op.IAdd64, ir.emit(Op.UMulWide, ir.emit(Op.Shr, index, log), stride), row);
   }
   const column = ir.emit(Op.IAdd, ir.emit(Op.Shl, inGroup, l.u(2)), ir.emit(Op.And, offset, l.u(3)));
-  return ir.emit(Op.IAdd64, ir.emit(Op.Shl64, row, l.u(log)), extend64(l, column));
+  return ir.emit(Op.IAdd64, ir.emit(Op.Shl64, row, log), extend64(l, column));
 }
 
 function rangeCheck(

@@ -57,9 +57,12 @@ interface Access {
   inRange(at: number): number;
 }
 
+/** Bytes of the largest format. */
+const MOST_BYTES = 16;
+
 function accessOf(l: Lifter, i: Instruction): Access {
   const word3 = l.scalar(i.srsrc + 3);
-  const { address, inRange, swizzled } = bufferAccess(l, i);
+  const { address, inRange, swizzled } = bufferAccess(l, i, MOST_BYTES);
   return {
     bits: l.ir.op[word3] === Op.Const ? l.ir.a[word3] : undefined,
     word3,

@@ -42,7 +42,7 @@ export function defineBuffer(define: Define): void {
 function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfer): void {
   refuseForms(i, { lds: true, status: true });
   if (isToLds(i)) {
-    const access = bufferAccess(l, i);
+    const access = bufferAccess(l, i, 4);
     const active = l.and(l.exec(), access.inRange(0));
     return storeToLds(l, i, l.ir.append(Op.Load, Type.U32, access.address(0), active, width | coherence(i)));
   }
@@ -53,7 +53,7 @@ function load(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transfe
     else l.setVectors(i.dst, splitDwords(l, id, dwords));
     return writeStatus(l, i, dwords);
   }
-  const access = bufferAccess(l, i);
+  const access = bufferAccess(l, i, bytes);
   if (bytes > 4) refuseSwizzled(access);
   const active = l.and(l.exec(), access.inRange(0));
   const id = l.ir.append(Op.Load, vectorType(dwords), access.address(0), active, width | coherence(i));
@@ -74,7 +74,7 @@ function store(l: Lifter, i: Instruction, { bytes, dwords, width, half }: Transf
     l.ir.emit(Op.Store, place.offset, l.exec(), value, width | coherence(i) | place.buffer);
     return;
   }
-  const access = bufferAccess(l, i);
+  const access = bufferAccess(l, i, bytes);
   if (bytes > 4) refuseSwizzled(access);
   vectorDwords(l, i.data, dwords).forEach((value, k) => {
     const active = l.and(l.exec(), access.inRange(k * 4));
@@ -113,7 +113,7 @@ function atomic(l: Lifter, i: Instruction, name: string, wide: boolean): void {
     guestAtomic(l, i, name, wide, place.offset, l.exec(), place.buffer);
     return;
   }
-  const access = bufferAccess(l, i);
+  const access = bufferAccess(l, i, wide ? 8 : 4);
   let active = l.and(l.exec(), access.inRange(0));
   if (wide) refuseSwizzled(access);
   if (wide) active = l.and(active, access.inRange(4));

@@ -22,6 +22,8 @@ const REASONS: Readonly<Record<string, string>> = {
   "ds_gws_*": GWS,
   ds_ordered_count: "ordered counts are GDS operations in the order of the waves of a dispatch",
   "ds_*_src2_*": SRC2,
+  "v_interp_*_f16":
+    "16-bit attributes are two numbers in one register of the vertex program; an input variable interpolates the register as one number",
   s_sendmsghalt: "a message to the hardware outside of the wave",
   s_setkill: "it ends the wave from outside of its program",
   v_dot2_f32_f16: DOT2,

@@ -1,5 +1,6 @@
 /** Pixel programs that are compared with the interpreter. */
 import { EXPORT_FORMATS, type Interpolant, type PixelState } from "../../../src/recompiler/stages/state.ts";
+import type { StageProgram } from "../../../src/recompiler/stages/registers.ts";
 import type { StageCase } from "./frame.ts";
 import { colors, flat, interpolate, type Lines, pixelState, smooth, TAKE_MASK } from "./programs.ts";
 
@@ -8,7 +9,7 @@ export interface PixelProgram {
   readonly name: string;
   readonly lines: Lines;
   readonly state: PixelState;
-  readonly more?: Partial<StageCase>;
+  readonly more?: Partial<StageCase> & { registers?: Partial<StageProgram> };
 }
 
 const RAW = "exp mrt0 v10, v11, v12, v13 done vm";
@@ -83,6 +84,46 @@ const INTERPOLATION: PixelProgram[] = [
       END,
     ],
     state: pixelState(),
+  },
+];
+
+/** The centroid's barycentrics in v2 and v3, the centre's in v0 and v1: where the mask's sign says so the centre's count. */
+const OPTIMIZED: PixelProgram[] = [
+  {
+    name: "centroids that the hardware may leave out",
+    lines: (n) => [
+      TAKE_MASK,
+      "v_mov_b32 v20, s4",
+      `v_cmp_gt_i32 ${n.vcc}, 0, v20`,
+      `v_cndmask_b32 v2, v2, v0, ${n.vcc}`,
+      `v_cndmask_b32 v3, v3, v1, ${n.vcc}`,
+      ...interpolate(0, 2, "xy"),
+      ...interpolate(1, 0, "zw", 12),
+      RAW,
+      END,
+    ],
+    state: pixelState({ inputAddr: 6 }),
+  },
+];
+
+/** MODE rounds f16 toward zero (RSRC1 FLOAT_MODE 3:2), as console shaders do. */
+const TRUNCATED: PixelProgram[] = [
+  {
+    name: "mixed multiply-adds whose halves are rounded toward zero",
+    lines: () => [
+      TAKE_MASK,
+      ...interpolate(0),
+      "v_cvt_pkrtz_f16_f32 v16, v10, v11",
+      "v_mul_f32 v17, 0x477fe000, v12",
+      "v_fma_mixlo_f16 v14, v10, v11, v12",
+      "v_fma_mixhi_f16 v14, v10, -v13, v11",
+      "v_fma_mixlo_f16 v15, v10, v16, 1.0 op_sel_hi:[0,1,1]",
+      "v_fma_mixhi_f16 v15, v17, v17, v11",
+      "exp mrt0 v14, v15, v16, v17 done vm",
+      END,
+    ],
+    state: pixelState({ colors: colors({ format: "32_abgr", number: "uint" }) }),
+    more: { registers: { floatMode: 0xfc } },
   },
 ];
 
@@ -463,4 +504,6 @@ export const PIXEL_PROGRAMS: readonly PixelProgram[] = [
   ...FLOW,
   ...QUADS,
   ...INPUTS,
+  ...OPTIMIZED,
+  ...TRUNCATED,
 ];

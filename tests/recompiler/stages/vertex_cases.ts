@@ -35,7 +35,7 @@ const EXPORTS = [
 ];
 
 /** The first wave of a group asks for its space. */
-const ALLOCATE = [
+export const ALLOCATE = [
   "s_bfe_u32 s12, s3, 0x40018",
   "s_cbranch_scc1 rest",
   "s_bfe_u32 s12, s2, 0x9000c",
@@ -47,16 +47,16 @@ const ALLOCATE = [
 ];
 
 /** EXEC becomes the first lanes, as many as `count` bits of s3 from `shift` on say. */
-const firstLanes = (n: Parameters<Lines>[0], shift: number): string[] => [
+export const firstLanes = (n: Parameters<Lines>[0], shift: number): string[] => [
   `s_lshr_b32 s14, s3, ${shift}`,
   "s_bfm_b64 s[16:17], s14, 0",
   ...(n.b === "b32" ? ["s_mov_b32 exec_lo, s16"] : ["s_bitcmp1_b32 s14, 6", "s_cselect_b64 exec, -1, s[16:17]"]),
 ];
 
-const PRIMITIVES: Lines = (
+export const PRIMITIVES: Lines = (
   n,
 ) => [...firstLanes(n, 8), "s_cbranch_execz no_primitives", "exp prim v0, off, off, off done", "no_primitives:"];
-const VERTICES: Lines = (
+export const VERTICES: Lines = (
   n,
 ) => [...firstLanes(n, 0), "s_cbranch_execz no_vertices", ...work(5, 8, 8), ...EXPORTS, "no_vertices:"];
 

@@ -8,9 +8,6 @@ import type { Lifter } from "../context.ts";
 import type { Define } from "../dispatch.ts";
 import { refuse } from "../refusal.ts";
 
-const HALVES =
-  "16-bit attributes are two numbers in one register of the vertex program; an input variable interpolates the register as one number";
-
 /** Adds the handlers of this class. */
 export function defineInterpolation(define: Define): void {
   define("v_interp_p1_f32", (l, i) => {
@@ -29,13 +26,13 @@ export function defineInterpolation(define: Define): void {
     const { m0, component } = attribute(l, i);
     l.setVector(i.dst, l.ir.emit(Op.Parameter, m0, component, i.imm));
   });
-  for (const name of ["v_interp_p1ll_f16", "v_interp_p1lv_f16", "v_interp_p2_f16"]) define(name, () => refuse(HALVES));
 }
 
 /** M0, and the number of the attribute's component. */
 function attribute(l: Lifter, i: Instruction): { m0: number; component: number } {
   const { graphics } = l.request;
-  if (graphics?.stage !== "pixel") refuse("it belongs to pixel programs");
+  if (graphics === undefined) refuse("it belongs to graphics stages, this is a compute program");
+  if (graphics.stage !== "pixel") refuse("it belongs to pixel programs");
   if (i.neg !== 0 || i.abs !== 0 || i.omod !== 0 || (i.flags & Flag.Clamp) !== 0) {
     refuse("interpolation with modifiers is not documented");
   }

@@ -10,6 +10,8 @@ import { Slot } from "../slots.ts";
 
 /** User data of merged stages starts here: the hardware fills the SGPRs below. */
 export const FIRST_MERGED_USER_SGPR = 8;
+/** The SGPR below with the wave's place in scratch memory. */
+const SCRATCH_SGPR = 5;
 /** VGPRs of a merged wave: five of a primitive, then those of a vertex. */
 const PRIMITIVE_VGPRS = 5;
 /** The instance's VGPR, counted from the vertex's first one. */
@@ -30,7 +32,7 @@ function fillPixel(l: Lifter, state: PixelState): void {
   let next = userData(l, 0);
   l.setScalar(next++, ir.append(Op.Input, Type.U32, InputKind.PrimitiveMask));
   if (state.waveCount) notLoaded(l, next++);
-  if (scratch) notLoaded(l, next++);
+  if (scratch) l.setScalar(next++, ir.append(Op.Input, Type.U32, InputKind.ScratchOffset));
   if (next > userSgprCount + 3) throw new Error("too many system SGPRs");
   inputVgprs(state).forEach((first, input) => {
     if (first < 0) return;
@@ -56,6 +58,7 @@ function fillVertex(l: Lifter, state: VertexState): void {
   if (state.form === "ngg") {
     for (let s = 0; s < FIRST_MERGED_USER_SGPR; s++) {
       if (s === 2 || s === 3) input(s, InputKind.MergedWave, s);
+      else if (s === SCRATCH_SGPR && l.request.scratch) input(s, InputKind.ScratchOffset, 0);
       else notLoaded(l, s);
     }
     userData(l, FIRST_MERGED_USER_SGPR);
