@@ -1,6 +1,5 @@
 /** Machine code that LLVM compiled from own OpenCL kernels (corpus/llvm), against the same source compiled for the host. */
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { RefusedError } from "../../src/errors.ts";
+import { assert, assertEquals } from "@std/assert";
 import type { GpuDevice } from "../../src/gpu/device.ts";
 import type { BackingKind } from "../../src/gpu/guest_backing.ts";
 import { launch, type LaunchResource } from "../../src/guest/harness.ts";
@@ -48,6 +47,8 @@ function unary(
 const EXACT: KernelCase[] = [
   unary("collatz", "u32", integerWords),
   unary("switchy", "u32", integerWords),
+  // Spills to scratch memory by a V# in user data, with ADD_TID_ENABLE and SWIZZLE_ENABLE.
+  unary("priv", "u32", integerWords),
   unary("i64", "u64", integerWords, 2),
   unary("dbl", "double", doubleWords, 2),
   {
@@ -76,9 +77,6 @@ const EXACT: KernelCase[] = [
   },
 ];
 
-/** Spills to scratch memory by a V# in user data, with ADD_TID_ENABLE; the interpreter runs it (tests/driver/software). */
-const REFUSED = unary("priv", "u32", integerWords);
-
 /** fdiv multiplies by v_rcp_f32, whose result may be 1 ULP off; the product rounds once more. */
 const DIVISION = { ...unary("fdiv", "float", floatWords), ulp: 2 };
 
@@ -87,7 +85,7 @@ function doubleWords(words: number, seed: number): Uint32Array<ArrayBuffer> {
   return new Uint32Array(Float64Array.from(new Float32Array(floatWords(words / 2, seed).buffer)).buffer);
 }
 
-const SIGNATURES: KernelSignature[] = [...EXACT, REFUSED, DIVISION].map(({ name, types }) => ({
+const SIGNATURES: KernelSignature[] = [...EXACT, DIVISION].map(({ name, types }) => ({
   name,
   arguments: types.map((type) => ({ kind: type.endsWith("*") ? "global_buffer" : "by_value", type })),
 }));
@@ -158,16 +156,4 @@ for (const waveSize of [32, 64] as const) {
       },
     );
   }
-
-  corpusDeviceTest(
-    `LLVM priv, wave${waveSize}, is refused by name: its V# is known at run time only`,
-    "llvm",
-    (device) => {
-      assertThrows(
-        () => compareWithHost(device, REFUSED, waveSize, 7, 20, "automatic"),
-        RefusedError,
-        "by a V# that is known at run time only and has ADD_TID_ENABLE or SWIZZLE_ENABLE",
-      );
-    },
-  );
 }

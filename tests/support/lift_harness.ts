@@ -79,6 +79,7 @@ export function execute(words: readonly number[], before: Before = {}): After {
       memory: scratch,
       ldsBytes: request.ldsBytes,
       userData: userData(before),
+      scratchOffset: () => 0,
     });
     return { output, faults, scratch };
   };
