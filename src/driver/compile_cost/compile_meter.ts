@@ -67,6 +67,8 @@ export class CompileMeter implements Recoverable {
    */
   compile<T>(bytes: number, create: () => T, compiled: (result: T) => boolean = () => true): T {
     const words = this.#words, at = H.Words + this.#self.slot * SLOT_WORDS;
+    // A part of a compile that is measured already.
+    if (Atomics.load(words, at) === this.#self.token) return create();
     Atomics.store(words, at + 1, Math.min(bytes, MAX_WORD));
     Atomics.store(words, at, this.#self.token);
     const begun = Atomics.add(words, H.Begun, 1) + 1;

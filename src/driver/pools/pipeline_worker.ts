@@ -12,6 +12,7 @@ import type { LogLine } from "./failures.ts";
 import { type PipelineDriver, runPipelineJob } from "./prebuild.ts";
 import { JobKind } from "./room.ts";
 import type { VulkanPipelineDriver } from "./vulkan_driver.ts";
+import type { CompileMeter } from "../compile_cost/compile_meter.ts";
 import type { PoolWorkerMessage, PoolWorkerStart } from "./worker_pool.ts";
 
 /** Takes jobs until the board is stopped. To be called once, in a worker's module. */
@@ -46,11 +47,13 @@ class WarmDriver implements PipelineDriver<PipelineRequest> {
   readonly #driver: VulkanPipelineDriver;
   readonly #capabilities: DeviceCapabilities;
   readonly #log: LogLine;
+  readonly #costs: CompileMeter;
   #device: WarmUpDevice | undefined;
   #wanted: boolean;
 
-  constructor({ driver, device: { capabilities } }: DriverRoom, log: LogLine) {
+  constructor({ driver, device: { capabilities }, room: { costs } }: DriverRoom, log: LogLine) {
     this.#driver = driver;
+    this.#costs = costs;
     this.#capabilities = capabilities;
     this.#log = log;
     this.#wanted = compilesAtDispatch(capabilities);
@@ -58,9 +61,13 @@ class WarmDriver implements PipelineDriver<PipelineRequest> {
   }
 
   create(request: PipelineRequest, record?: Uint8Array): bigint {
-    const pipeline = this.#driver.create(request, record);
-    if (this.#wanted) this.#warm(request);
-    return pipeline;
+    if (!this.#wanted) return this.#driver.create(request, record);
+    // What it costs is both.
+    return this.#costs.compile(request.spirv.byteLength, () => {
+      const pipeline = this.#driver.create(request, record);
+      this.#warm(request);
+      return pipeline;
+    });
   }
 
   close(): void {

@@ -85,6 +85,16 @@ Deno.test("a compile that fails teaches nothing, and the next one is alone again
   assertEquals(a.learned, 1);
 });
 
+Deno.test("a compile in several steps teaches once, all of it", () => {
+  const { memory, meters: [a] } = setUp();
+  a.compile(100 * KIB, () => {
+    a.compile(100 * KIB, () => memory.spike(200 * KIB));
+    assertEquals(a.compiling, 100 * KIB);
+    memory.spike(900 * KIB);
+  });
+  assertEquals([a.samples().map(({ peakBytes }) => peakBytes), a.compiling], [[900 * KIB], 0]);
+});
+
 Deno.test("what the driver had in a cache teaches nothing", () => {
   const { meters: [a] } = setUp();
   assertEquals([a.compile(100 * KIB, () => 5, (made) => made !== 5), a.learned], [5, 0]);
