@@ -236,6 +236,35 @@ deviceTest("a device starts a program with several queues in isolates, one with 
   }
 });
 
+deviceTest(
+  "a short program whose pipelines are recorded runs in turns, unless somebody looks at its queues",
+  async () => {
+    const device = new VulkanDevice(GpuDevice.create({ validation: true }), "automatic");
+    try {
+      const { program } = chain(2);
+      let wrapped = 0;
+      const wrap: StartHooks["wrap"] = (executor) => (wrapped++, executor);
+      const results = [];
+      for (const timeline of [undefined, undefined, new Timeline()]) {
+        const next = { starts: true, records: timeline !== undefined };
+        const prepared = await device.prepare(program, undefined, next);
+        const run = await device.start(program, { wrap, timeline });
+        results.push([run.result.outcome, wrapped, prepared?.replay.created, prepared?.used, prepared?.built]);
+        run.close();
+      }
+      assertEquals(results, [
+        ["passed", 0, 0, 0, 2], // nothing is recorded: isolates
+        ["passed", 1, 2, 2, 0], // in turns
+        ["passed", 1, 2, 2, 0], // isolates again
+      ]);
+      // A run that was prepared and never started gives its room back.
+      await device.prepare({ ...program }, undefined, { starts: true, records: true });
+    } finally {
+      device.close();
+    }
+  },
+);
+
 deviceTest("where guest memory is mirrored, queues run in turns", async () => {
   const device = new VulkanDevice(GpuDevice.create({ validation: true }), "mirrored");
   let wrapped = 0;

@@ -3,6 +3,7 @@ import { openDevice } from "../../../src/driver/device.ts";
 import { HostError } from "../../../src/errors.ts";
 import { loadProgram } from "../../../src/guest/load_program.ts";
 import { projectFile } from "../../cli/support.ts";
+import { chain } from "../queues/programs.ts";
 import { juliaReference } from "../../shaders/julia_reference.ts";
 
 const SAMPLE = projectFile("shaders/julia/program.json");
@@ -14,6 +15,18 @@ Deno.test("the sample draws its picture in the reference interpreter, bit for bi
   assertEquals(run.result.error, undefined);
   assertEquals(run.result.outcome, "passed");
   assertEquals(run.frame()!.rgba, juliaReference());
+  run.close();
+});
+
+Deno.test("a started run of the interpreter is its run in turns", async () => {
+  using device = openDevice({ name: "software" });
+  const { program } = chain(3), started = await device.start(program), run = device.run(program);
+  assertEquals([started.result.outcome, started.result.labels], [run.result.outcome, run.result.labels]);
+  assertEquals([started.result.waits, started.result.queues], [run.result.waits, [0x30, 0x21, 0]]);
+  for (const { base, bytes } of program.memory) {
+    assertEquals(started.memory.read(base, bytes), run.memory.read(base, bytes));
+  }
+  started.close();
   run.close();
 });
 
