@@ -38,7 +38,7 @@ Deno.test("random programs do on hosts of 8, 16, 32 and 64 lanes what they do in
     const { target, waveSize } = tree.settings;
     for (const width of WIDTHS) {
       const laneMode = askedFor(seed, width, waveSize);
-      const device = new EvaluatedExecutor({ target, subgroupSize: width, seed, device: { laneMode } });
+      const device = new EvaluatedExecutor({ target, subgroupSize: width, seed, races: true, device: { laneMode } });
       const reference = new SoftwareExecutor({ target, instructionLimit: INSTRUCTIONS });
       const outcome = compareProgram(tree, { device, reference, allocator: new ArrayAllocator() });
       const [artifact] = device.artifacts;

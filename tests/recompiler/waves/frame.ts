@@ -163,6 +163,7 @@ export function onHost(
     target: c.target ?? "gfx1030",
     subgroupSize,
     seed,
+    races: true,
     device: asked && { laneMode: asked },
   });
   const { error, programs } = runProgram(guest.program, executor, memory);

@@ -12,7 +12,7 @@ import { byteSize } from "./memory.ts";
 /** Executes an instruction for lanes. */
 export type Step = (s: Subgroup, i: SpirvInstruction, lanes: readonly number[]) => void;
 
-const PHYSICAL = 5349, ALIGNED = 2;
+const WORKGROUP = 4, PHYSICAL = 5349, ALIGNED = 2;
 const FMA = 50, PACK_HALF = 58, UNPACK_HALF = 62;
 
 /** A step whose lanes do not see each other. */
@@ -165,10 +165,20 @@ function isHelper(s: Subgroup, lane: number): boolean {
   return s.group.isHelper?.(s.invocations[lane]) === true;
 }
 
-function pointee(s: Subgroup, id: number): { physical: boolean; type: SpirvType } {
+function pointee(s: Subgroup, id: number): { physical: boolean; shared: boolean; type: SpirvType } {
   const type = typeOf(s, id);
   if (type.kind !== "pointer") throw new Error(`id ${id} is no pointer`);
-  return { physical: type.storage === PHYSICAL, type: type.to };
+  return { physical: type.storage === PHYSICAL, shared: type.storage === WORKGROUP, type: type.to };
+}
+
+/** An access to workgroup memory of a lane, now. */
+function accessOf(s: Subgroup, lane: number) {
+  return {
+    invocation: s.invocations[lane],
+    subgroup: s,
+    workgroupBarriers: s.group.barriers ?? 0,
+    subgroupBarriers: s.barriers,
+  };
 }
 
 /** Alignment of an access: what its Aligned operand says, which accesses by device address must have. */
@@ -179,16 +189,17 @@ function alignment(operands: readonly number[], word: number): number {
 }
 
 const load = each((s, i, lane) => {
-  const [pointer, ...access] = i.operands, { physical, type } = pointee(s, pointer);
+  const [pointer, ...access] = i.operands, { physical, shared, type } = pointee(s, pointer);
   const at = s.value(pointer, lane);
   if (physical) return s.group.memory.load(at as bigint, type, alignment(access, i.word));
   const { cells, index } = at as Place;
   if (!(index in cells)) throw new Error(`word ${i.word}: element ${index} of ${cells.length} is loaded`);
+  if (shared) s.group.races?.load(cells, index, accessOf(s, lane), i.word);
   return copy(cells[index]);
 });
 
 const store: Step = (s, i, lanes) => {
-  const [pointer, object, ...access] = i.operands, { physical, type } = pointee(s, pointer);
+  const [pointer, object, ...access] = i.operands, { physical, shared, type } = pointee(s, pointer);
   for (const lane of lanes) {
     const at = s.value(pointer, lane), value = s.value(object, lane);
     if (physical && isHelper(s, lane)) continue;
@@ -196,6 +207,7 @@ const store: Step = (s, i, lanes) => {
     else {
       const { cells, index } = at as Place;
       if (!(index in cells)) throw new Error(`word ${i.word}: element ${index} of ${cells.length} is stored`);
+      if (shared) s.group.races?.store(cells, index, value, accessOf(s, lane), i.word);
       cells[index] = copy(value);
     }
   }
@@ -239,6 +251,7 @@ const atomic = (f: (old: Bits, operands: Bits[], width: number) => Bits): Step =
     } else {
       const { cells, index } = at as Place;
       if (!(index in cells)) throw new Error(`word ${i.word}: an atomic at element ${index} of ${cells.length}`);
+      s.group.races?.forget(cells, index);
       out[lane] = cells[index];
       cells[index] = f(cells[index] as Bits, operands, width);
     }

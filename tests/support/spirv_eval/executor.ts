@@ -26,6 +26,8 @@ export interface EvaluatedOptions {
   seed: number;
   /** What differs from {@linkcode evaluatedDevice}. */
   device?: Partial<RecompilerDevice>;
+  /** A race in workgroup memory is an error: for programs that have none of their own. */
+  races?: boolean;
   /** Flushes f32 denormals, see {@linkcode EvaluatedDispatch}; `device` must say so. */
   flushesUnasked?: EvaluatedDispatch["flushesUnasked"];
   /** Gives the artifact of a dispatch, for the windows of memory in ascending order; it is recompiled here when left out. */
@@ -129,6 +131,7 @@ export class EvaluatedExecutor implements ComputeExecutor {
       push,
       groups,
       subgroupSize: this.options.subgroupSize,
+      races: this.options.races,
       flushesUnasked: this.options.flushesUnasked,
       random: this.#random,
     });

@@ -6,6 +6,7 @@
  * @module
  */
 import { EXECUTE, type Step } from "./execute.ts";
+import type { Races } from "./races.ts";
 import type { SpirvBlock, SpirvFunction, SpirvInstruction, SpirvModule, Value } from "./parse.ts";
 import type { DeviceMemory } from "./memory.ts";
 import type { Flushing } from "./workgroup.ts";
@@ -41,6 +42,10 @@ export interface Host {
   steps: number;
   /** Value of an id that no instruction of a function defines. */
   shared(id: number, invocation: number): Value | undefined;
+  /** Barriers of the workgroup that all have passed. */
+  readonly barriers?: number;
+  /** Looks for races in workgroup memory. */
+  readonly races?: Races;
   /** An input at another place of the pixel: the variable's id, how, and the operand of an instruction that has one. */
   interpolate?(variable: number, invocation: number, place: "centroid" | "sample" | "offset", operand?: Value): Value;
   /** Whether an invocation is there for its quad only. */
@@ -56,6 +61,8 @@ export class Subgroup {
   /** The barrier at which it stands. */
   barrier: SpirvInstruction | undefined;
   ended = false;
+  /** Barriers of this subgroup alone that it has passed. */
+  barriers = 0;
   readonly #frames: Frame[] = [];
 
   /** @param invocations local index of each lane's invocation */
@@ -153,8 +160,10 @@ export class Subgroup {
         `word ${instruction.word}: ${frame.group.length} of ${this.invocations.length} invocations of a subgroup come to a barrier`,
       );
     }
-    // The lanes of a subgroup are in step here anyway.
-    if (this.value(instruction.operands[0], 0) === SUBGROUP) return;
+    if (this.value(instruction.operands[0], 0) === SUBGROUP) {
+      this.barriers++;
+      return;
+    }
     this.barrier = instruction;
     return "barrier";
   }

@@ -6,6 +6,7 @@
 import type { Random } from "../random.ts";
 import { type DeviceMemory, read } from "./memory.ts";
 import { type Place, poisonOf, type SpirvModule, type SpirvVariable, type Value } from "./parse.ts";
+import { Races } from "./races.ts";
 import { Subgroup } from "./subgroup.ts";
 
 /** Which float instructions flush f32 denormals. Sums are additions, subtractions and multiplications. */
@@ -27,6 +28,8 @@ export interface EvaluatedDispatch {
   random: Random;
   /** Instructions after which a workgroup counts as endless. */
   stepLimit?: number;
+  /** A race in workgroup memory is an error. */
+  races?: boolean;
 }
 
 const STORAGE = { input: 1, workgroup: 4, private: 6, pushConstant: 9 };
@@ -54,6 +57,8 @@ export function evaluateDispatch(dispatch: EvaluatedDispatch): void {
 /** A workgroup while it runs. */
 export class Workgroup {
   steps = 0;
+  barriers = 0;
+  readonly races: Races | undefined;
   readonly memory: DeviceMemory;
   /** Which float instructions take f32 denormals for zeros and make zeros of them. */
   readonly flushes32: Flushing;
@@ -67,6 +72,7 @@ export class Workgroup {
   constructor(private readonly dispatch: EvaluatedDispatch, id: readonly [number, number, number]) {
     const { module, memory, subgroupSize, random } = dispatch;
     this.memory = memory;
+    this.races = dispatch.races ? new Races() : undefined;
     const declares = (mode: number) => module.modes.get(mode)?.[0] === 32;
     if (declares(DENORM_FLUSH_TO_ZERO)) this.flushes32 = "all";
     else if (!dispatch.flushesUnasked) this.flushes32 = "none";
@@ -117,6 +123,7 @@ export class Workgroup {
       }
     }
     for (const subgroup of this.#subgroups) subgroup.barrier = undefined;
+    this.barriers++;
   }
 
   #makeVariable({ id, storage, type, initial, builtIn }: SpirvVariable, group: readonly number[], count: number): void {
