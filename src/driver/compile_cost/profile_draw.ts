@@ -20,21 +20,23 @@ export interface ProfiledCreation {
 }
 
 let wanted: boolean | undefined;
+let most = PROFILED_WORDS;
 
 /** To be called for each pipeline that was created: prints a line for a large one, where the switch asks for it. */
 export function profileCreation(
   { words, ms, address }: ProfiledCreation,
   print: (line: string) => void = printLine,
 ): void {
-  if (words <= PROFILED_WORDS) return;
+  if (words <= most) return;
   if (!(wanted ??= switchFlag("APS5_PROFILE_DRAW"))) return;
   const found = typeof address === "function" ? address() : address;
   print(`pipeline: ${words} words, ${ms.toFixed(1)} ms, program ${found === undefined ? "unknown" : hex(found)}`);
 }
 
-/** Looks at the switch again; for tests. */
-export function forgetProfileSwitch(): void {
+/** For tests: looks at the switch again. @param words largest module that is not worth a line */
+export function resetProfile(words = PROFILED_WORDS): void {
   wanted = undefined;
+  most = words;
 }
 
 /** Standard error: standard output is for results. */

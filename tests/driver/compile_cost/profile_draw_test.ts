@@ -1,17 +1,17 @@
 import { assertEquals } from "@std/assert";
-import { forgetProfileSwitch, profileCreation, PROFILED_WORDS } from "../../../src/driver/compile_cost/profile_draw.ts";
+import { profileCreation, PROFILED_WORDS, resetProfile } from "../../../src/driver/compile_cost/profile_draw.ts";
 
 function printed(value: string | undefined, words: number, address: bigint | undefined | (() => bigint | undefined)) {
   const before = Deno.env.get("APS5_PROFILE_DRAW"), lines: string[] = [];
   if (value === undefined) Deno.env.delete("APS5_PROFILE_DRAW");
   else Deno.env.set("APS5_PROFILE_DRAW", value);
-  forgetProfileSwitch();
+  resetProfile();
   try {
     profileCreation({ words, ms: 1234.56, address }, (line) => lines.push(line));
   } finally {
     if (before === undefined) Deno.env.delete("APS5_PROFILE_DRAW");
     else Deno.env.set("APS5_PROFILE_DRAW", before);
-    forgetProfileSwitch();
+    resetProfile();
   }
   return lines;
 }

@@ -1,0 +1,113 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { chain } from "../../../../bench/programs/chains.ts";
+import { CostFile } from "../../../../src/driver/compile_cost/cost_file.ts";
+import { LEAST_BYTES } from "../../../../src/driver/compile_cost/learned_cost.ts";
+import { procMemory } from "../../../../src/driver/compile_cost/peak_memory.ts";
+import { resetProfile } from "../../../../src/driver/compile_cost/profile_draw.ts";
+import { LocalBuilds } from "../../../../src/driver/vulkan/program_builds.ts";
+import { RoomBuilds } from "../../../../src/driver/vulkan/room_builds.ts";
+import { createPipelineLayout, destroyPipelineLayout } from "../../../../src/gpu/pipelines.ts";
+import { deviceIdentity } from "../../../../src/gpu/pipeline_cache_file.ts";
+import type { RecompilerDevice, RecompileRequest } from "../../../../src/recompiler/request.ts";
+import { deviceTest } from "../../../support/vulkan.ts";
+import { inRoom } from "./run.ts";
+
+function request(operations: number, device: RecompilerDevice): RecompileRequest {
+  return {
+    code: chain("queue", operations, 0x3f80_0203),
+    codeAddress: 0x2_0000_1200n,
+    target: "gfx1013",
+    waveSize: 32,
+    workgroupSize: [32, 1, 1],
+    userSgprCount: 8,
+    workgroupIds: [true, false, false],
+    tgSize: false,
+    scratch: false,
+    threadIdCount: 1,
+    ldsBytes: 0,
+    floatMode: 0xf0,
+    ieee: false,
+    dx10Clamp: false,
+    partialThreads: false,
+    device,
+  };
+}
+
+/** Lines of APS5_PROFILE_DRAW while an action runs, of modules over so many words. */
+async function profiled(words: number, action: () => void | Promise<void>): Promise<string[]> {
+  const lines: string[] = [], print = console.error;
+  Deno.env.set("APS5_PROFILE_DRAW", "1");
+  resetProfile(words);
+  console.error = (line) => lines.push(String(line));
+  try {
+    await action();
+  } finally {
+    console.error = print;
+    Deno.env.delete("APS5_PROFILE_DRAW");
+    resetProfile();
+  }
+  return lines;
+}
+
+deviceTest(
+  "what a compile cost is learned, kept on the disk for the device, and there in the next room",
+  async (device) => {
+    const folder = await Deno.makeTempDir({ prefix: "anyagc-costs-" });
+    await Deno.chmod(folder, 0o700);
+    const file = () => new CostFile(folder, deviceIdentity(device.capabilities));
+    try {
+      let bytes = 0;
+      await inRoom(device, (shared) => {
+        const builds = new RoomBuilds(shared, undefined), small = request(8, shared.recompilerDevice);
+        builds.pipeline(small, builds.artifact(small));
+        assertEquals(shared.room.costs.learned, 0, "a small module teaches nothing");
+        const large = request(1800, shared.recompilerDevice), made = builds.artifact(large);
+        bytes = made.artifact.spirv.byteLength;
+        assert(bytes >= LEAST_BYTES);
+        builds.pipeline(large, made);
+        assertEquals(shared.room.costs.learned, procMemory.beginPeak() ? 1 : 0);
+        assertEquals(shared.room.costs.compiling, 0);
+      }, { costs: file() });
+      const { samples } = file().read();
+      assertEquals(samples.map((sample) => sample.bytes), procMemory.beginPeak() ? [bytes] : []);
+      await inRoom(device, (shared) => {
+        assertEquals(shared.room.costs.samples(), samples);
+        assertEquals(shared.costNotes, []);
+      }, { costs: file() });
+      await Deno.writeTextFile(file().path, "something else");
+      await inRoom(device, (shared) => {
+        assertEquals(shared.room.costs.learned, 0);
+        assertStringIncludes(shared.costNotes[0], "it holds no costs");
+      }, { costs: file() });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+deviceTest(
+  "APS5_PROFILE_DRAW tells words, time and program address where pipelines are created, once for each",
+  async (device) => {
+    const line = /^pipeline: (\d+) words, \d+\.\d ms, program 0x200001200$/;
+    const lines = await profiled(2300, () =>
+      inRoom(device, (shared) => {
+        const builds = new RoomBuilds(shared, undefined);
+        for (const operations of [8, 64, 64]) {
+          const of = request(operations, shared.recompilerDevice), made = builds.artifact(of);
+          builds.pipeline(of, made);
+        }
+      }));
+    assertEquals(lines.length, 1, lines.join("\n"));
+    assertMatch(lines[0], line);
+    const own = await profiled(2300, async () => {
+      await inRoom(device, (shared) => {
+        const layout = createPipelineLayout(device), builds = new LocalBuilds(device, layout, {});
+        const of = request(64, shared.recompilerDevice);
+        builds.release(builds.pipeline(of, builds.artifact(of)));
+        destroyPipelineLayout(device, layout);
+      });
+    });
+    assertEquals(own.length, 1, own.join("\n"));
+    assertEquals(line.exec(own[0])?.[1], line.exec(lines[0])?.[1]);
+  },
+);
