@@ -253,14 +253,15 @@ export class Judge {
         return mutant.entry.startsWith("image_") ? undefined : String(error);
       }
     };
-    const plain = words();
     const mend = mutant.install({ covers: (pc) => inRanges(batch, pc), acted: () => acted = true });
+    let wrong: string | undefined;
     try {
-      const wrong = words();
-      return !acted ? "never" : wrong !== undefined && wrong === plain ? "same words" : "differs";
+      wrong = words();
     } finally {
       mend();
     }
+    if (!acted) return "never";
+    return wrong !== undefined && wrong === words() ? "same words" : "differs";
   }
 }
 
