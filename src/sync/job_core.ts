@@ -81,10 +81,10 @@ export class JobCore {
     records.numbers[number + N.Line] = 0;
     records.numbers[number + N.Bytes] = spec.bytes ?? 0;
     records.numbers[number + N.Error] = 0;
+    words[H.Submitted]++;
     records.setState(job, JobState.Queued);
     step("board.queued");
     this.enqueue(job);
-    words[H.Submitted]++;
     return job;
   }
 
@@ -202,9 +202,10 @@ export class JobCore {
     // The state first: as long as it is claimed, it is somebody's.
     this.records.setState(job, state);
     step("board.ended");
-    this.words[at + J.Owner] = 0;
     this.stop(job);
     this.settle(job, counter);
+    // As long as it has an owner, it is not counted.
+    this.words[at + J.Owner] = 0;
   }
 
   /** Ends a queued job that will not run. */
@@ -296,6 +297,10 @@ export class JobCore {
         if (words[at + J.Flags] & JobFlag.Share) words[pool + P.Budgeted]++;
       } else if (state !== JobState.Free) {
         words[at + J.Flags] &= ~(JobFlag.Hold | JobFlag.Share);
+        if (words[at + J.Owner] !== 0) {
+          words[state === JobState.Done ? H.Done : state === JobState.Failed ? H.Failed : H.Cancelled]++;
+          words[at + J.Owner] = 0;
+        }
         Atomics.notify(words, at + J.State);
       } else {
         words[at + J.Next] = words[H.FreeFirst];

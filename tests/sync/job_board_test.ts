@@ -369,6 +369,8 @@ for (
       a.finish(job.ticket);
     }
     assert(jobs.includes(2), "nothing queued is lost");
+    const { submitted, done, failed, cancelled } = a.stats();
+    assertEquals(done + failed + cancelled, submitted, "each job is counted when it comes, and when it goes");
     assertEquals([a.stats().queued, a.stats().claimed, a.stats().budget.held, a.stats().pins, a.check()], [
       0,
       0,
