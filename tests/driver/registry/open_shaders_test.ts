@@ -3,7 +3,7 @@ import { createInterpolantMapping, linkShaders, openShaders, readShaderFile, res
 import { InvalidInputError, UsageError } from "../../../src/errors.ts";
 import { corpusFile, corpusNames, corpusTest } from "../../support/corpus.ts";
 import { buildRecord } from "../../guest/support/records.ts";
-import { inFolder } from "../shader_cache/support.ts";
+import { entries, inFolder } from "../shader_cache/support.ts";
 import { literalProgram } from "./support.ts";
 
 /** Writes a `.sb` file of a compute shader. */
@@ -36,16 +36,16 @@ Deno.test("what one opening recompiled the next one takes from the shader cache"
     const before = Deno.env.get("ANYPS5_SHADER_CACHE_DIR");
     Deno.env.set("ANYPS5_SHADER_CACHE_DIR", `${folder}/cache`);
     try {
-      const file = computeFile(folder, "fill.sb", literalProgram(7)), found: string[] = [];
+      const file = computeFile(folder, "fill.sb", literalProgram(7)), found: string[] = [], lines: string[] = [];
       for (let time = 0; time < 2; time++) {
-        const shaders = openShaders({ threads: 1 });
+        const shaders = openShaders({ threads: 1, log: (line) => lines.push(line) });
         try {
           found.push(resolveShaderAbi(shaders, shaders.load(file), { waveSize: 32, groupSize: [64, 1, 1] }));
         } finally {
           await shaders.close();
         }
       }
-      assertEquals(found, ["queued", "cached"]);
+      assertEquals(found, ["queued", "cached"], JSON.stringify([entries(`${folder}/cache`), lines]));
     } finally {
       before === undefined
         ? Deno.env.delete("ANYPS5_SHADER_CACHE_DIR")
