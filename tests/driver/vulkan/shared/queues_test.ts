@@ -60,11 +60,10 @@ deviceTest(
       assertEquals([...run.errors.keys()], [0x28]);
       const error = run.errors.get(0x28) as GuestFaultError;
       assertInstanceOf(error, GuestFaultError);
-      assertEquals([error.code, error.place.queue, error.place.guestAddress], [
-        "driver.memory-fault",
-        0x28,
-        0x7_0000_0000n,
-      ]);
+      assertEquals([error.code, error.place.queue], ["driver.memory-fault", 0x28]);
+      // Whichever of the 64 threads was first.
+      const offset = Number(error.place.guestAddress! - 0x7_0000_0000n);
+      assert(offset >= 0 && offset < 256, `${offset}`);
       assertEquals(run.words(data)[63], 7);
     }),
 );
