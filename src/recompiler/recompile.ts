@@ -82,24 +82,24 @@ export function recompile(
     observe?.("packed", () => dumpIr(program.ir));
     return emitCompute(program.ir, request, { plan, ...watch, packed: { ...shape, reason } });
   };
+  const apart = (): Artifact => {
+    checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
+    return emitCompute(ir, request, { plan, ...watch });
+  };
+  const inSomeMode = (): Artifact => {
+    const asked = request.device.laneMode;
+    if (asked === "packed" && observesWave(ir)) return packed("packed was asked for");
+    if (asked !== undefined) return apart();
+    const cheaper = packedIsCheaper(ir, simplified, request);
+    if (cheaper !== undefined) return unlessRefused(() => packed(cheaper), apart);
+    return unlessRefused(apart, (refusal) => packed(`spanned does not do it: ${refusal.summary}`, refusal));
+  };
   let artifact: Artifact;
   try {
-    const cheaper = packedIsCheaper(ir, simplified, request);
-    if (request.device.laneMode === "packed" && observesWave(ir)) artifact = packed("packed was asked for");
-    else if (cheaper !== undefined) artifact = packed(cheaper);
-    else {
-      checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
-      artifact = emitCompute(ir, request, { plan, ...watch });
-    }
+    artifact = inSomeMode();
   } catch (error) {
-    if (error instanceof TooManyResources) return recompile({ ...request, resolve: false }, observe, watch);
-    if (!(error instanceof LaneModeRefusal) || request.device.laneMode !== undefined) throw error;
-    try {
-      artifact = packed(`spanned does not do it: ${error.summary}`, error);
-    } catch (other) {
-      if (!(other instanceof TooManyResources)) throw other;
-      return recompile({ ...request, resolve: false }, observe, watch);
-    }
+    if (!(error instanceof TooManyResources)) throw error;
+    return recompile({ ...request, resolve: false }, observe, watch);
   }
   const usesGds = cfg.instructions.some(isGds);
   return {
@@ -108,6 +108,16 @@ export function recompile(
     codeWords: codeWords(cfg),
     instructionCount: cfg.instructions.length,
   };
+}
+
+/** The first artifact, or where a lane mode refuses the program the second; all other errors are thrown. */
+function unlessRefused(first: () => Artifact, second: (refusal: LaneModeRefusal) => Artifact): Artifact {
+  try {
+    return first();
+  } catch (error) {
+    if (!(error instanceof LaneModeRefusal)) throw error;
+    return second(error);
+  }
 }
 
 /** Words of a request's code that belong to the program: up to the last that is reachable; all, without zeros at the end, of code that is malformed. */

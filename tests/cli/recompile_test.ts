@@ -80,11 +80,39 @@ corpusTest("recompile of a compiler's record gives a valid module", "aco", async
   }
 });
 
-corpusTest("recompile of a pixel shader is refused and says so", "openagc", async () => {
-  const { code, errors } = await anyagc("recompile", corpusFile("openagc", "bc1_sample_frag.sb"));
-  assertEquals(code, 1);
-  assertMatch(errors, /pixel shader; only compute/);
-});
+corpusTest(
+  "recompile takes pixel and vertex shaders and names the stage; other stages are refused by name",
+  "openagc",
+  async () => {
+    const shader = (name: string) => corpusFile("openagc", `${name}.sb`);
+    for (
+      const [name, stage] of [
+        ["runtime_triangle_frag", "pixel"],
+        ["sint16_frag", "pixel"],
+        ["runtime_triangle_vert_front", "vertex"],
+        ["triangle_vert", "vertex"],
+      ]
+    ) {
+      const { code, text, errors } = await anyagc("recompile", shader(name), ...GENERIC, "--wave", "64");
+      assertEquals([code, errors], [0, ""], name);
+      assertMatch(text, new RegExp(`^; ${name}: .* ${stage} stage, laneless`));
+      const json = JSON.parse((await anyagc("recompile", shader(name), ...GENERIC, "--wave", "64", "--json")).text);
+      assertEquals([json.schema, json.stage], ["anyagc.recompile/1", stage]);
+    }
+    for (
+      const [name, why] of [
+        ["triangle_ngg_front", /a geometry shader is part of the program/],
+        ["triangle_tess_es_front", /a tessellation stage is part of the program/],
+        ["triangle_frag", /SPI_PS_INPUT_ENA is not set/],
+      ] as const
+    ) {
+      const { code, errors } = await anyagc("recompile", shader(name), ...GENERIC);
+      assertEquals(code, 1, name);
+      assertMatch(errors, why);
+      assertStringIncludes(errors, `${name}.sb`);
+    }
+  },
+);
 
 /** A file with a program that has three instructions that are refused. */
 async function unsupportedProgram(): Promise<string> {

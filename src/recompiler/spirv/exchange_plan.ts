@@ -20,6 +20,11 @@ export interface ExchangePlan {
   readonly badBarrier: number;
 }
 
+function writesMemory(ir: Ir): boolean {
+  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Store || ir.op[i] === Op.Atomic) return true;
+  return false;
+}
+
 /** Whether an operation reads other lanes. */
 export function isExchange(op: number): boolean {
   return OPS[op].exchange === true;
@@ -37,11 +42,12 @@ export function planExchanges(ir: Ir, oneWave: boolean, packed = false): Exchang
   const n = ir.length;
   const structure = indexStructure(ir);
   const holds = new Uint8Array(n), agree = new Uint8Array(n), condition = new Uint8Array(n);
-  const trusted = classifyUniformity(ir, oneWave, structure);
-  let writes = false, badExchange = -1, badBarrier = -1;
+  const writes = writesMemory(ir);
+  // Where others may write what it loads, a packed program has one invocation load for all.
+  const trusted = classifyUniformity(ir, oneWave, structure, packed && writes);
+  let badExchange = -1, badBarrier = -1;
   for (let i = 1; i < n; i++) {
     const op = ir.op[i];
-    if (op === Op.Store || op === Op.Atomic) writes = true;
     if (op === Op.If) condition[i] = trusted.value[ir.a[i]];
     if (op === Op.Barrier && trusted.flow[i] === Uniformity.Lane && badBarrier < 0) badBarrier = i;
     if (!isExchange(op)) continue;

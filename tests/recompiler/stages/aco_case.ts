@@ -12,6 +12,8 @@ const SET = BASE + 0x1000n,
   TEXELS = BASE + 0x8000n,
   VERTICES = BASE + 0x10000n;
 const BYTES = 0x20000, BUFFER_BYTES = 1024, VERTEX_BYTES = 1024;
+/** Where the sampler is in a combined descriptor, where a description does not say. */
+const SAMPLER_OFFSET = 80;
 const SAMPLER = [0x92, 0xfff000, 0, 0], COMPARE_SAMPLER = [0x92 | 3 << 12, 0xfff000, 0, 0];
 const IMAGE = linearImageDescriptor(TEXELS, { width: 64, height: 64, format: 56, texelBytes: 4 });
 /** 32_FLOAT, for depth comparisons. */
@@ -37,7 +39,7 @@ export function acoCase(shader: ShaderSource): StageCase {
     if (type === "uniform_buffer") put(buffer + 80n, [4, 2, 5, 1]);
     if (type === "combined_image_sampler") {
       put(SET + BigInt(offset), image);
-      put(SET + BigInt(offset + samplerOffset!), sampler);
+      put(SET + BigInt(offset + (samplerOffset ?? SAMPLER_OFFSET)), sampler);
     }
   });
   for (let n = 0; n < 16; n++) {

@@ -1,9 +1,10 @@
 /** RADV's machine code of our own shaders (tools/corpus/graphics) on the interpreter and, recompiled, on the evaluator. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
 import { loadFile } from "../../../src/guest/loaders/load_file.ts";
 import { compileGraphics } from "../../../tools/corpus/graphics/main.ts";
 import { findRadv } from "../../../tools/corpus/radv/environment.ts";
+import { corpusFile, corpusNames, corpusTest } from "../../support/corpus.ts";
 import { acoCase } from "./aco_case.ts";
 import { comparePixels, compareVertices } from "./frame.ts";
 
@@ -101,4 +102,66 @@ for (const folder of FOLDERS) {
       assert(stages >= 100);
     },
   });
+}
+
+/** The pair of corpus/aco in its variants. Its descriptions have no registers, but the facts that these come from. */
+corpusTest(
+  "the vertex and pixel programs of corpus/aco give what the interpreter gives, or are refused by name",
+  "aco",
+  () => {
+    const names = corpusNames("aco", /^tri.*\.(vert|frag)\.json$/);
+    let compared = 0;
+    const refused: string[] = [];
+    for (const name of names) {
+      const file = corpusFile("aco", name), loaded = loadFile(file);
+      if (loaded.kind !== "shader") throw new Error(`${name} is no shader`);
+      const shader = { ...loaded.shader, stageRegisters: registersOfFacts(JSON.parse(Deno.readTextFileSync(file))) };
+      try {
+        const c = acoCase(shader);
+        compared += c.program.state.stage === "pixel" ? comparePixels(c, [1], [32]) : compareVertices(c, [1, 2]);
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error;
+        refused.push(name);
+        assertMatch(error.message, /PRIMGEN_PASSTHRU_EN is off/, name);
+      }
+    }
+    console.log(
+      `    ${names.length - refused.length} of ${names.length} programs, ${compared} invocations; refused: ${refused}`,
+    );
+    // RADV's own choice is NGG with culling.
+    assertEquals(refused, ["tri.vert.json"]);
+    assertEquals(names.length, 8);
+  },
+);
+
+// deno-lint-ignore no-explicit-any
+function registersOfFacts(facts: any) {
+  const wave32 = facts.wave_size === 32, rsrc1 = facts.float_mode << 12 | 1 << 21;
+  const rsrc2 = facts.num_user_sgprs << 1 | (facts.vs?.needs_instance_id ? 3 << 16 : 0);
+  const entry = (offset: number, value: number) => ({ offset, value: value >>> 0 });
+  if (facts.stage === "frag") {
+    const controls = Array.from(
+      { length: facts.num_interp },
+      (_, i) => entry(0x191 + i, i | (facts.flat_shaded_mask >> i & 1) << 10),
+    );
+    return {
+      sh: [entry(0x00a, rsrc1), entry(0x00b, rsrc2)],
+      context: [
+        ...controls,
+        entry(0x1b3, facts.spi_ps_input_ena),
+        entry(0x1b4, facts.spi_ps_input_addr),
+        entry(0x1b6, facts.num_interp | (wave32 ? 1 << 15 : 0)),
+        entry(0x1c5, 4),
+      ],
+    };
+  }
+  const { ngg, vs } = facts;
+  const stages = ngg === undefined
+    ? wave32 ? 1 << 23 : 0
+    : 2 << 3 | 1 << 13 | (wave32 ? 1 << 22 : 0) | ngg.passthrough << 25;
+  const base = ngg === undefined ? 0x04a : 0x08a;
+  return {
+    sh: [entry(base, ngg === undefined ? rsrc1 | 3 << 24 : rsrc1), entry(base + 1, rsrc2)],
+    context: [entry(0x1b1, vs.param_exports - 1 << 1), entry(0x2d5, stages)],
+  };
 }
