@@ -35,8 +35,8 @@ const NOWHERE: Readonly<Record<NowhereReason, { by: RegExp; what: string }>> = {
   "buffer-descriptor": {
     by: /^t?buffer_/,
     what:
-      "by a V# that is known at run time only and has ADD_TID_ENABLE or SWIZZLE_ENABLE, which is recompiled for constant descriptors alone; the " +
-      "interpreter does it: --device software",
+      "by a V# that is known at run time only and has ADD_TID_ENABLE or SWIZZLE_ENABLE, which is recompiled for constant descriptors, and for single " +
+      "dwords in programs with scratch memory; the interpreter does it: --device software",
   },
   "buffer-format": {
     by: /^t?buffer_/,

@@ -144,7 +144,13 @@ export class Judge {
       acted ||= result.acted;
       if (result.how !== undefined) return { outcome: "caught", how: result.how, programs };
     }
-    if (table === "emit") return { outcome: acted ? "survived" : "void", how: "", programs };
+    if (table === "emit") {
+      const seen = this.#candidates.ofOperation(entry);
+      const same = seen.length > 0 && seen.every((each) => this.#emits(mutant, each) !== "differs");
+      return same && acted
+        ? { outcome: "void", how: "same words", programs }
+        : { outcome: acted ? "survived" : "void", how: "", programs };
+    }
     const can = this.#canAct(mutant);
     // What is emitted is the same to the word, wherever it is drawn: nobody can see such a corruption.
     if (can === "same words" && this.#emitsTheSame(mutant)) return { outcome: "void", how: can, programs };
