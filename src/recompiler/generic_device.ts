@@ -25,4 +25,13 @@ export const GENERIC_DEVICE: RecompilerDevice = {
   storage16: true,
   bufferInt64Atomics: true,
   sharedInt64Atomics: true,
+  graphics: {
+    quads: true,
+    subgroups: true,
+    sampleRate: true,
+    barycentrics: true,
+    stencilExport: true,
+    layers: true,
+    distances: true,
+  },
 };
