@@ -31,7 +31,7 @@ export function slotOf(b: number): number {
 
 /**
  * The widest subgroup that a wave can be packed into, or why there is none: subgroups must be full, of one size, with ballots and shuffles, and not wider
- * than the wave.
+ * than the wave. The size is always required: a workgroup of 1,024 threads has 32 waves, so no more than the 32 subgroups that llvmpipe takes then.
  */
 export function packShape(request: RecompileRequest): PackShape | string {
   const { device: { requiredSubgroup }, waveSize } = request;
