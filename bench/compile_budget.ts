@@ -24,19 +24,20 @@ const MIB = 1 << 20;
 const LIMITS = [null, 16, 8, 4] as const;
 /**
  * The stub's costs for a byte of SPIR-V. A desktop driver took 0.5 to 1 GB for 3.2 MB (160 to 320 bytes), and 9.9 s for 4.1 MB (2.4
- * microseconds); here both are scaled down, memory by 10 and time by 20, so that a run fits a small machine.
+ * microseconds); here both are scaled down, memory by 20 and time by 5, so that a run fits a small machine,
+ * and a compile is still longer than what a busy one takes to wake somebody.
  */
 const STUB: StubCosts & { readonly memoryScale: number; readonly timeScale: number } = {
-  memory: 32,
-  ms: 2.4e-3 / 20,
-  memoryScale: 10,
-  timeScale: 20,
+  memory: 16,
+  ms: 2.4e-3 / 5,
+  memoryScale: 20,
+  timeScale: 5,
 };
 /** Milliseconds of the driver for a byte, for the queue's pace: 0.43 s for 207 kB. */
 const DEVICE_MS = 2.1e-3;
 const SEED = 20261130;
 
-const FULL = { modules: 96, windowMs: 60_000, rounds: TITLES, workers: 8 };
+const FULL = { modules: 48, windowMs: 60_000, rounds: TITLES, workers: 8 };
 const FULL_DEVICE = { modules: 48, windowMs: 20_000, rounds: 2, workers: 8 };
 const QUICK = { modules: 6, windowMs: 2_000, rounds: 1, workers: 4 };
 
