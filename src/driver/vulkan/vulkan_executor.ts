@@ -126,8 +126,6 @@ export class VulkanExecutor implements ComputeExecutor {
   #deviceMs = 0;
   #hung = false;
   #closed = false;
-  /** A fault of what was in flight when a program had to be made. */
-  #earlier: AnyAgcError | undefined;
 
   /** @param device stays the caller's: close the executor before it is destroyed. */
   constructor(device: GpuDevice, options: VulkanExecutorOptions) {
@@ -148,10 +146,7 @@ export class VulkanExecutor implements ComputeExecutor {
       this.recompilerDevice = shared.room.recompilerDevice;
       this.#layout = shared.room.layout;
       // Other queues may wait for what is recorded: it is not held back by a recompile, nor by a compile of the driver's.
-      this.#builds = new RoomBuilds(shared.room, dump, () => {
-        this.#earlier = this.#drain();
-        if (this.#earlier !== undefined) throw this.#earlier;
-      });
+      this.#builds = new RoomBuilds(shared.room, dump, () => this.drain());
     }
     this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, queue: shared?.queue, timeout });
     this.#contexts = new ContextBlocks(device, BATCH * BATCHES);
@@ -348,7 +343,6 @@ export class VulkanExecutor implements ComputeExecutor {
     try {
       return this.#programs.load(dispatch, memory, this.#windowCount, resolve);
     } catch (error) {
-      if (this.#earlier !== undefined) throw this.#earlier;
       // Work in flight may be about to write what was found to be wrong, or may have gone wrong before.
       if (!(error instanceof AnyAgcError) || error.exitCode !== ExitCode.Guest || !this.busy) throw error;
       const earlier = this.#drain();
@@ -418,7 +412,7 @@ export class VulkanExecutor implements ComputeExecutor {
       this.#queue.wait(value);
     } catch (error) {
       if (!(error instanceof AnyAgcError) || error.code !== "gpu.timeout") throw error;
-      const { program, place } = this.#batches.at(0).at(0);
+      const { program, dispatch: { place } } = this.#batches.at(0).at(0);
       this.#hung = true;
       this.#batches.forget();
       throw new GuestFaultError(
@@ -442,20 +436,23 @@ export class VulkanExecutor implements ComputeExecutor {
     let first: AnyAgcError | undefined;
     const seen = new Set<LoadedProgram>();
     for (let k = 0; k < batch.count; k++) {
-      const { program, place, userData, context, follows, pin } = batch.at(k);
+      const { program, dispatch, userData, context, follows, pin } = batch.at(k);
       this.#programs.unpin(pin);
       const fault = this.#contexts.takeFault(context);
-      if (fault !== null) first ??= faultError(program, fault, place);
+      if (fault !== null) first ??= faultError(program, fault, dispatch.place);
       if (!follows || (seen.has(program) && program.images === "")) continue;
       seen.add(program);
-      if (!this.#programs.isCurrent(program, userData, this.#memory!)) first ??= changedProgram(program, place);
+      if (!this.#programs.isCurrent(program, userData, this.#memory!)) {
+        first ??= changedProgram(program, dispatch.place);
+      }
     }
     this.onFinished?.();
     return first;
   }
 
   /** The workgroups of a dispatch. */
-  #count({ program, partialThreads, x, y, z, place }: ComputeDispatch, to: Preparation): void {
+  #count(dispatch: ComputeDispatch, to: Preparation): void {
+    const { program, partialThreads, x, y, z } = dispatch;
     const limit = this.#device.capabilities.limits.workgroupCount;
     to.x = partialThreads ? Math.ceil(x / program.numThreadsX) : x;
     to.y = partialThreads ? Math.ceil(y / program.numThreadsY) : y;
@@ -464,7 +461,7 @@ export class VulkanExecutor implements ComputeExecutor {
     throw new RefusedError(
       "driver.workgroup-count",
       `a dispatch of ${to.x} x ${to.y} x ${to.z} workgroups; ${this.name} takes at most ${limit.join(" x ")}`,
-      { ...place, guestAddress: program.address },
+      { ...dispatch.place, guestAddress: program.address },
     );
   }
 }
