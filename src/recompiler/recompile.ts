@@ -72,9 +72,9 @@ export function recompile(
   if (dropAbsentLanes(ir, request)) ir = deadCode(simplify(ir));
   const together = keepTogether(ir, threads <= request.waveSize);
   if (together !== ir) ir = deadCode(simplify(together));
-  const seen = dropUnseenChoices(ir);
+  const seen = dropUnseenChoices(ir, true);
   const halves = dropUnseenHalves(seen.ir);
-  if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir));
+  if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir, true));
   observe?.("final", () => dumpIr(ir));
   const packed = (reason: string, instead?: LaneModeRefusal): Artifact => {
     const shape = requirePackShape(request, instead);

@@ -5,15 +5,13 @@
  * @module
  */
 import { parseArgs } from "@std/cli";
-import { setNativeEnvironment } from "../../ffi/libc.ts";
-import { openSpirvTools } from "../../ffi/spirv_tools.ts";
-import * as vk from "../../ffi/vulkan/mod.ts";
-import { ExitCode, UsageError } from "../../src/errors.ts";
-import { GpuDevice } from "../../src/gpu/device.ts";
+import { ExitCode, HostError, UsageError } from "../../src/errors.ts";
 import { Random } from "../../tests/support/random.ts";
 import { machineCode } from "./corpus.ts";
-import { type CreationRow, emptyRunUs, measureModule, type Unmeasured } from "./creation_module.ts";
+import type { CreationRow, Unmeasured } from "./creation_module.ts";
 import { creationText } from "./creation_report.ts";
+import type { DeviceAbout, MeasuringOptions } from "./creation_worker.ts";
+import { Runner } from "./runner.ts";
 import { defaultFolders, moduleNames } from "./corpus.ts";
 import type { WaveSize } from "../corpus/compile.ts";
 
@@ -27,6 +25,7 @@ timestamps) of the module itself and of its recompiled machine code. Modules who
   --seed N        of the choice; 5 when left out
   --rounds N      runs of both sides in turns; 3 when left out
   --dispatches N  dispatches of a run; 16 when left out
+  --timeout N     seconds that one module may take: it may not end with invented inputs; 8 when left out
   --seconds N     stop when it has taken so long; 240 when left out
   --device NAME   part of the device's name
   --json FILE     all rows as JSON`;
@@ -34,7 +33,7 @@ timestamps) of the module itself and of its recompiled machine code. Modules who
 async function main(args: readonly string[]): Promise<number> {
   const options = parseArgs([...args], {
     boolean: ["help"],
-    string: ["count", "wave", "seed", "rounds", "dispatches", "seconds", "device", "json"],
+    string: ["count", "wave", "seed", "rounds", "dispatches", "seconds", "timeout", "device", "json"],
     unknown: (arg) => {
       throw new UsageError("usage.option", `unknown argument ${arg}; --help lists them`);
     },
@@ -46,24 +45,27 @@ async function main(args: readonly string[]): Promise<number> {
   const number = (text: string | undefined, otherwise: number) => text === undefined ? otherwise : Number(text);
   const waves: WaveSize[] = options.wave === undefined ? [32, 64] : [number(options.wave, 32) === 64 ? 64 : 32];
   const count = number(options.count, 36), seed = number(options.seed, 5);
-  withoutCaches();
-  const gpu = GpuDevice.create({ device: options.device });
-  gpu.hostBufferMemory = vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-  const measuring = {
-    folders: defaultFolders(),
-    gpu,
-    tools: openSpirvTools(),
+  const measuring: MeasuringOptions = {
+    device: options.device,
     rounds: number(options.rounds, 3),
     dispatches: number(options.dispatches, 16),
   };
+  const about = { ...measuring, seed, ...await aboutDevice(measuring) };
   const deadline = performance.now() + 1000 * number(options.seconds, 240);
   const rows: CreationRow[] = [], left: Unmeasured[] = [];
-  for (const wave of waves) {
-    const until = performance.now() + (deadline - performance.now()) / (waves.length - waves.indexOf(wave));
-    for (const stratum of strata(measuring.folders, wave, count, seed)) {
-      for (const module of stratum) {
+  for (const [index, wave] of waves.entries()) {
+    const until = performance.now() + (deadline - performance.now()) / (waves.length - index);
+    await using runner = new Runner({
+      wave,
+      oracle: "original",
+      timeout: 1000 * number(options.timeout, 8),
+      worker: { file: "creation_worker.ts", args: [String(wave), JSON.stringify(measuring)] },
+    });
+    for (const group of groupsBySize(defaultFolders(), wave, count, seed)) {
+      for (const module of group) {
         if (performance.now() > until) break;
-        const row = attempt(() => measureModule(module, wave, measuring), module, wave);
+        // A row of the worker, or the runner's own about a worker that did not answer.
+        const row = await runner.run(module) as unknown as CreationRow | Unmeasured;
         if (!("reason" in row)) {
           rows.push(row);
           break;
@@ -72,43 +74,41 @@ async function main(args: readonly string[]): Promise<number> {
       }
     }
   }
-  const { name, driver } = gpu.capabilities;
-  const emptyUs = emptyRunUs(gpu, measuring.tools, measuring.dispatches);
-  const about = { device: name, driver: `${driver.name} ${driver.info}`.trim(), seed, emptyUs, ...measuring };
   console.log(creationText(rows, left, about));
   if (options.json !== undefined) {
-    const { rounds, dispatches } = measuring;
-    const data = { schema: "anyagc.creation/1", device: name, driver: about.driver, seed, rounds, dispatches, emptyUs };
-    await Deno.writeTextFile(options.json, JSON.stringify({ ...data, rows, left }, null, 1) + "\n");
+    const data = { schema: "anyagc.creation/1", ...about, rows, left };
+    await Deno.writeTextFile(options.json, JSON.stringify(data, null, 1) + "\n");
   }
-  gpu.destroy();
   return ExitCode.Done;
 }
 
-function attempt<Row>(measure: () => Row, module: string, wave: WaveSize): Row | Unmeasured {
-  try {
-    return measure();
-  } catch (error) {
-    return { module, wave, reason: error instanceof Error ? error.message.split("\n")[0] : String(error) };
-  }
+/** The device, and what a dispatch that does nothing takes on it: asked in a process of its own, since one that measures may be stopped. */
+async function aboutDevice(measuring: MeasuringOptions): Promise<DeviceAbout> {
+  const worker = decodeURIComponent(new URL("creation_worker.ts", import.meta.url).pathname);
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", "--quiet", "-A", worker, "about", JSON.stringify(measuring)],
+    stderr: "inherit",
+  }).output();
+  if (code !== 0) throw new HostError("host.no-vulkan-device", "the device could not be opened");
+  return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** What the driver or earlier runs have kept must not help. */
-function withoutCaches(): void {
-  Deno.env.set("ANYPS5_NO_SHADER_CACHE", "1");
-  Deno.env.delete("ANYPS5_SHADER_CACHE_DIR");
-  setNativeEnvironment("__GL_SHADER_DISK_CACHE", "0");
-  setNativeEnvironment("MESA_SHADER_CACHE_DISABLE", "true");
-}
-
-/** Modules with machine code in `count` groups by size, each in an order that the seed decides: the first ones that can be measured are taken. */
-function strata(folders: ReturnType<typeof defaultFolders>, wave: WaveSize, count: number, seed: number): string[][] {
+/**
+ * Modules with machine code in `count` groups by size, each in an order that the seed decides: the first ones that can be measured are taken. The groups
+ * are taken in strides, so that all sizes have been seen when the time is over.
+ */
+function groupsBySize(
+  folders: ReturnType<typeof defaultFolders>,
+  wave: WaveSize,
+  count: number,
+  seed: number,
+): string[][] {
   const sized = moduleNames(folders.original)
     .filter((module) => machineCode(folders.originalCode, module, wave) !== undefined)
     .map((module) => ({ module, bytes: Deno.statSync(`${folders.original}/${module}`).size }))
     .sort((a, b) => a.bytes - b.bytes || (a.module < b.module ? -1 : 1));
   const random = new Random(seed);
-  return Array.from({ length: count }, (_, i) => {
+  const groups = Array.from({ length: count }, (_, i) => {
     const from = Math.floor(i * sized.length / count), to = Math.floor((i + 1) * sized.length / count);
     const group = sized.slice(from, to).map(({ module }) => module);
     for (let k = group.length - 1; k > 0; k--) {
@@ -117,7 +117,12 @@ function strata(folders: ReturnType<typeof defaultFolders>, wave: WaveSize, coun
     }
     return group.slice(0, MOST_TRIES);
   });
+  const strides = Array.from({ length: STRIDES }, (_, first) => groups.filter((_, i) => i % STRIDES === first));
+  return strides.flat();
 }
+
+/** Rounds through all sizes. */
+const STRIDES = 4;
 
 /** Modules of a size that are tried. */
 const MOST_TRIES = 4;

@@ -102,12 +102,14 @@ export function ratioText(rows: readonly RecompiledRow[]): string {
       sorted.filter((r) => r > low && r <= bound).length,
     ] as const;
   });
+  const usual = medianFactors(rows);
   const worst = rows.toSorted((a, b) => ratio(b) - ratio(a)).slice(0, 10);
   return [
     `Words recompiled / original over ${rows.length} modules, both without debug information: ${spread(sorted)}`,
     ...inliningText(rows),
     `Descriptors and constants from the host in ${rows.filter(({ resolved }) => resolved).length} of them`,
     table(["ratio", "modules"], bins),
+    factorsText(rows),
     table(
       ["worst", "ratio", "words", "original", "guest instructions", "words per instruction", "lanes", "reason"],
       worst.map((row) => [
@@ -118,19 +120,58 @@ export function ratioText(rows: readonly RecompiledRow[]): string {
         row.instructions,
         (row.words / row.instructions).toFixed(1),
         row.laneMode,
-        whyLong(row),
+        whyLong(row, usual),
       ]),
     ),
   ].join("\n\n");
 }
 
-/** Which factor of the ratio is the larger one: RADV's code (unrolled, specialized), or words for each of its instructions. */
-function whyLong({ words, originalWords, instructions, causes }: RecompiledRow): string {
-  const perInstruction = words / instructions, perWord = instructions / originalWords;
-  const [largest] = Object.entries(causes).sort((a, b) => b[1] - a[1]);
-  const most = largest === undefined ? "" : `; most in ${largest[0]} (${(100 * largest[1] / words).toFixed(0)} %)`;
-  return `${perWord.toFixed(2)} guest instructions for a word of the original (unrolled code), ` +
-    `${perInstruction.toFixed(1)} words for each${most}`;
+/** The two factors of a ratio: instructions of RADV's code for a word of the original (unrolled and specialized code has many), and words for each. */
+interface Factors {
+  readonly perWord: number;
+  readonly perInstruction: number;
+}
+
+function factorsOf({ words, originalWords, instructions }: RecompiledRow): Factors {
+  return { perWord: instructions / originalWords, perInstruction: words / instructions };
+}
+
+function medianFactors(rows: readonly RecompiledRow[]): Factors {
+  const median = (of: (factors: Factors) => number) =>
+    quantile(rows.map((row) => of(factorsOf(row))).sort((a, b) => a - b), 0.5);
+  return { perWord: median(({ perWord }) => perWord), perInstruction: median(({ perInstruction }) => perInstruction) };
+}
+
+/** How both factors are distributed, and which of them makes the ratios above the limit: what these would be with the median of the other. */
+function factorsText(rows: readonly RecompiledRow[]): string {
+  const usual = medianFactors(rows);
+  const line = (name: string, of: (factors: Factors) => number) => {
+    const sorted = rows.map((row) => of(factorsOf(row))).sort((a, b) => a - b);
+    return [name, ...[0.1, 0.5, 0.9, 0.99, 1].map((q) => quantile(sorted, q).toFixed(2))];
+  };
+  const above = rows.filter(({ words, originalWords }) => words / originalWords > LARGEST_LIMIT).map(factorsOf);
+  const long = above.filter(({ perWord }) => perWord * usual.perInstruction > LARGEST_LIMIT).length;
+  const wordy = above.filter(({ perInstruction }) => perInstruction * usual.perWord > LARGEST_LIMIT).length;
+  return [
+    table(["factors of the ratio", "10 %", "median", "90 %", "99 %", "most"], [
+      line("guest instructions per original word", ({ perWord }) => perWord),
+      line("words per guest instruction", ({ perInstruction }) => perInstruction),
+    ]),
+    `${above.length} modules are above ${LARGEST_LIMIT}. With the median of words per instruction ${long} of them still would be (long guest code); ` +
+    `with the median of instructions per original word ${wordy} (long recompiled code).`,
+  ].join("\n\n");
+}
+
+/** Both factors of a ratio against their medians, and what most words are for. */
+function whyLong(row: RecompiledRow, usual: Factors): string {
+  const { perWord, perInstruction } = factorsOf(row);
+  const [largest] = Object.entries(row.causes).sort((a, b) => b[1] - a[1]);
+  const most = largest === undefined ? "" : `; most in ${largest[0]} (${(100 * largest[1] / row.words).toFixed(0)} %)`;
+  return `${perWord.toFixed(2)} guest instructions for a word of the original, ${
+    (perWord / usual.perWord).toFixed(1)
+  } x the median; ${perInstruction.toFixed(1)} words for each, ${
+    (perInstruction / usual.perInstruction).toFixed(1)
+  } x${most}`;
 }
 
 /** What the outcomes of runs mean, in the order of the table. Every run has exactly one. */

@@ -11,6 +11,8 @@ export interface RunnerOptions {
   readonly oracle: "original" | "interpreter";
   /** Longest time for one module, in milliseconds. */
   readonly timeout: number;
+  /** Another worker of this folder, with its arguments; its rows have the shape that it gives them. */
+  readonly worker?: { readonly file: string; readonly args: readonly string[] };
 }
 
 /** Runs modules one after the other in a process of its own. */
@@ -61,10 +63,11 @@ export class Runner implements AsyncDisposable {
 
   #start(): void {
     if (this.#child !== undefined) return;
-    const { wave, oracle } = this.#options;
-    const worker = decodeURIComponent(new URL("worker.ts", import.meta.url).pathname);
+    const { wave, oracle, worker: other } = this.#options;
+    const { file, args } = other ?? { file: "worker.ts", args: [String(wave), oracle] };
+    const worker = decodeURIComponent(new URL(file, import.meta.url).pathname);
     const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-check", "--quiet", "-A", worker, String(wave), oracle],
+      args: ["run", "--no-check", "--quiet", "-A", worker, ...args],
       stdin: "piped",
       stdout: "piped",
     }).spawn();

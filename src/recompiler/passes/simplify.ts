@@ -11,13 +11,14 @@ import { behindAliases, type PhiScan, scanPhis } from "./simplify/phi_scan.ts";
  * Simplifies a program: constant folding, algebraic identities, common subexpressions, copy and condition propagation, trivial phis, constant
  * branches, phis of the wrong 32-bit type. Linear in the program's size.
  *
+ * @param thorough conditions are also simplified by what their parts imply: for passes that do not look for the masks of branches any more
  * @returns a new program; the given one is not changed. Values that nobody uses any more are left to `deadCode`.
  */
-export function simplify(ir: Ir): Ir {
+export function simplify(ir: Ir, thorough = false): Ir {
   const scan = scanPhis(ir);
-  if (!scan.ragged) return new Simplifier(ir, scan).run();
+  if (!scan.ragged) return new Simplifier(ir, scan, [], thorough).run();
   const tidy = constantsFirst(ir);
-  return new Simplifier(tidy, scanPhis(tidy)).run();
+  return new Simplifier(tidy, scanPhis(tidy), [], thorough).run();
 }
 
 /**
@@ -82,11 +83,16 @@ class Simplifier {
   /** Loop phis that are never denormal, where that matters. */
   private readonly normalPhis: Uint8Array;
 
-  constructor(private readonly ir: Ir, private readonly scan: PhiScan, private readonly known: readonly Known[] = []) {
+  constructor(
+    private readonly ir: Ir,
+    private readonly scan: PhiScan,
+    private readonly known: readonly Known[] = [],
+    thorough = false,
+  ) {
     this.out = new Ir(ir.length + 16);
     this.out.constB(true);
     this.out.constB(false);
-    this.f = new Folder(this.out, ir.length + 16);
+    this.f = new Folder(this.out, ir.length + 16, thorough);
     this.to = new Int32Array(ir.length);
     const flushes = ir.op.subarray(0, ir.length).includes(Op.FlushDenorm);
     this.normalPhis = flushes ? FloatFacts.normalLoopPhis(ir) : new Uint8Array(ir.length);

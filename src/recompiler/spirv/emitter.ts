@@ -49,6 +49,8 @@ export class Emitter {
   readonly faults = new Faults(this);
   /** Loops that a failed load may keep from ending; undefined in programs without loads. */
   loopsOnLoads: Uint8Array | undefined;
+  /** How many LDS accesses would call each function, by its name; counted when the first one is emitted. */
+  ldsCalls: ReadonlyMap<string, number> | undefined;
   /** What the entry block reads. */
   readonly inputs: Inputs;
   /** What a graphics stage does before the entry point returns; undefined in compute programs. */

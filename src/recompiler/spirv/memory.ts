@@ -9,6 +9,7 @@ import { T } from "./module.ts";
 import { LDS_ACCESS } from "./faults.ts";
 import { isDirectAtomic, isFloatAtomic } from "./runtime/atomic.ts";
 import {
+  formName,
   ldsAtomicFunction,
   type LdsForm,
   ldsLoadFunction,
@@ -202,21 +203,53 @@ function ldsIndex(e: Emitter, address: number, k: number): number {
   return k === 0 ? first : body.op2(Code.IAdd, T.U32, first, module.u32(k));
 }
 
+/** Accesses of a form from which on they are calls of a function of their own, and no longer in place: consumers of the module inline them. */
+const MANY_ACCESSES = 4;
+
+/** Whether a form occurs so often that a function of its own makes the module shorter. */
+function isFrequent(e: Emitter, kind: "ldsLoad" | "ldsStore", form: LdsForm): boolean {
+  e.ldsCalls ??= countLdsCalls(e);
+  return (e.ldsCalls.get(formName(kind, form)) ?? 0) >= MANY_ACCESSES;
+}
+
+function countLdsCalls(e: Emitter): Map<string, number> {
+  const { ir } = e, counts = new Map<string, number>();
+  for (let i = 1; i < ir.length; i++) {
+    const isLoad = ir.op[i] === Op.LdsLoad;
+    if (!isLoad && ir.op[i] !== Op.LdsStore) continue;
+    const name = isLoad
+      ? formName("ldsLoad", { ...ldsForm(e, ir.a[i], activeOfLoad(e, i), ir.c[i]), float: wantsFloat(e, i) })
+      : formName("ldsStore", {
+        ...ldsForm(e, ir.a[i], ir.b[i], ir.d[i] & ~MemoryWidth.Signed),
+        float: wantsFloat(e, ir.c[i]),
+      });
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Predicate of a load. Nothing can go wrong where one is not active; only its value would have to be 0. */
+function activeOfLoad({ ir }: Emitter, i: number): number {
+  return (ir.c[i] & MemoryWidth.Speculative) !== 0 ? ALWAYS : ir.b[i];
+}
+
 function ldsLoad(e: Emitter, i: number): void {
   const { ir, body, module } = e;
   const [address, width] = [ir.a[i], ir.c[i]];
-  // Nothing can go wrong where a load is not active; only its value would have to be 0.
-  const active = (width & MemoryWidth.Speculative) !== 0 ? ALWAYS : ir.b[i];
+  const active = activeOfLoad(e, i);
   const form = ldsForm(e, address, active, width);
   const type = ir.type[i] as T;
+  const float = wantsFloat(e, i) && isFrequent(e, "ldsLoad", { ...form, float: true });
+  const inPlace = form.inRange && form.aligned && form.bytes === 4 && !float && !isFrequent(e, "ldsLoad", form);
   if (ldsDwords(e) === 0) e.ids[i] = module.zero(type);
-  else if (form.inRange && form.aligned && form.bytes === 4) {
+  else if (inPlace) {
     // Reading what an inactive lane may not see harms nobody, but its value must be zero.
     const value = ldsCells(e.functions, ldsDwords(e)).load(body, ldsIndex(e, address, 0));
     e.ids[i] = form.predicated ? body.select(type, e.use(active), value, module.zero(type)) : value;
   } else {
-    const id = ldsLoadFunction(e.functions, ldsDwords(e), form);
-    e.ids[i] = body.call(id, type, [e.use(address), ...predicate(e, active)]);
+    const id = ldsLoadFunction(e.functions, ldsDwords(e), { ...form, float });
+    e.ids[i] = body.call(id, valueType(form.bytes, float), [e.use(address), ...predicate(e, active)]);
+    e.floatForm[i] = float ? 1 : 0;
   }
 }
 
@@ -225,12 +258,14 @@ function ldsStore(e: Emitter, i: number): void {
   const [address, active, value, width] = [ir.a[i], ir.b[i], ir.c[i], ir.d[i]];
   const form = ldsForm(e, address, active, width & ~MemoryWidth.Signed);
   if (ldsDwords(e) === 0) return;
-  if (form.inRange && form.aligned && form.bytes === 4 && !form.predicated) {
+  const float = e.floatForm[value] !== 0 && isFrequent(e, "ldsStore", { ...form, float: true });
+  const inPlace = form.inRange && form.aligned && form.bytes === 4 && !form.predicated;
+  if (inPlace && !float && !isFrequent(e, "ldsStore", form)) {
     ldsCells(e.functions, ldsDwords(e)).store(body, ldsIndex(e, address, 0), e.use(value));
     return;
   }
-  const id = ldsStoreFunction(e.functions, ldsDwords(e), form);
-  body.call(id, T.Void, [e.use(address), ...predicate(e, active), e.use(value)]);
+  const id = ldsStoreFunction(e.functions, ldsDwords(e), { ...form, float });
+  body.call(id, T.Void, [e.use(address), ...predicate(e, active), float ? e.ids[value] : e.use(value)]);
 }
 
 function ldsAtomic(e: Emitter, i: number): void {

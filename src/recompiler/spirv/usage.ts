@@ -98,6 +98,7 @@ export function scanUsage(ir: Ir): Usage {
         }
         break;
       case Op.Load:
+      case Op.LdsLoad:
         if (casts[i] > 0 && casts[i] + stores[i] === uses[i] && (c[i] & MemoryWidth.BytesMask) >= 4) {
           flags[i] |= Use.AsFloat;
         }
@@ -112,6 +113,7 @@ export function scanUsage(ir: Ir): Usage {
         }
         break;
       case Op.Store:
+      case Op.LdsStore:
         if ((d[i] & MemoryWidth.BytesMask) >= 4) stores[c[i]]++;
         break;
     }

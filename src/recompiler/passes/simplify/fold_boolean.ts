@@ -25,6 +25,30 @@ function excludes(f: Folder, a: number, b: number): boolean {
   return opposite(f, a, b) || (ir.op[a] === Op.LAnd && (opposite(f, ir.a[a], b) || opposite(f, ir.b[a], b)));
 }
 
+/** Conjunctions within conjunctions that are looked into, when it is to be thorough; otherwise the two operands only. */
+const MOST_DEPTH = 5;
+
+function depthOf(f: Folder): number {
+  return f.thorough ? MOST_DEPTH : 1;
+}
+
+/** Whether `b` holds wherever `a` does: it is `a`, or a part of the conjunction that `a` is. */
+function implies(f: Folder, a: number, b: number, depth = depthOf(f)): boolean {
+  const { ir } = f;
+  if (a === b) return true;
+  // Operands are older than what is made of them.
+  if (a < b || depth === 0 || ir.op[a] !== Op.LAnd) return false;
+  return implies(f, ir.a[a], b, depth - 1) || implies(f, ir.b[a], b, depth - 1);
+}
+
+/** Whether `b` holds nowhere where `a` does. */
+function contradicts(f: Folder, a: number, b: number, depth = depthOf(f)): boolean {
+  const { ir } = f;
+  if (opposite(f, a, b)) return true;
+  if (depth === 0 || ir.op[a] !== Op.LAnd) return false;
+  return contradicts(f, ir.a[a], b, depth - 1) || contradicts(f, ir.b[a], b, depth - 1);
+}
+
 /** Rules that hold with the operands either way round. */
 function both(rule: (f: Folder, a: number, b: number) => number): Fold {
   return (f, _op, _type, a, b) => rule(f, a, b) || rule(f, b, a);
@@ -33,15 +57,28 @@ function both(rule: (f: Folder, a: number, b: number) => number): Fold {
 const and = both((f, a, b) => {
   const { ir } = f;
   if (f.isBool(b, true) || a === b) return a;
-  if (f.isBool(b, false) || opposite(f, a, b)) return f.bool(false);
-  if (contains(f, a, Op.LAnd, b)) return a; // (x & b) & b
+  if (f.isBool(b, false) || contradicts(f, a, b)) return f.bool(false);
+  if (implies(f, a, b)) return a;
   if (contains(f, a, Op.LOr, b)) return b; // (x | b) & b
-  if (ir.op[a] === Op.LAnd && (opposite(f, ir.a[a], b) || opposite(f, ir.b[a], b))) return f.bool(false);
+  if (f.thorough && ir.op[b] === Op.LAnd) {
+    // a & (x & y) where a says x already
+    if (implies(f, a, ir.a[b])) return f.make(Op.LAnd, Type.Bool, a, ir.b[b]);
+    if (implies(f, a, ir.b[b])) return f.make(Op.LAnd, Type.Bool, a, ir.a[b]);
+    if (contradicts(f, a, ir.a[b]) || contradicts(f, a, ir.b[b])) return f.bool(false);
+  }
   if (ir.op[a] === Op.LOr && opposite(f, ir.a[a], b)) return f.make(Op.LAnd, Type.Bool, ir.b[a], b); // (!b | x) & b
   if (ir.op[a] === Op.LOr && opposite(f, ir.b[a], b)) return f.make(Op.LAnd, Type.Bool, ir.a[a], b);
   if (ir.op[b] === Op.LNot) {
     const inner = ir.a[b];
-    if (contains(f, inner, Op.LAnd, a)) return f.make(Op.LAnd, Type.Bool, a, f.not(other(f, inner, a))); // a & !(a & x)
+    if (ir.op[inner] === Op.LAnd) {
+      // a & !(x & y) where a says x already
+      if (a === ir.a[inner] || f.thorough && implies(f, a, ir.a[inner])) {
+        return f.make(Op.LAnd, Type.Bool, a, f.not(ir.b[inner]));
+      }
+      if (a === ir.b[inner] || f.thorough && implies(f, a, ir.b[inner])) {
+        return f.make(Op.LAnd, Type.Bool, a, f.not(ir.a[inner]));
+      }
+    }
     if (contains(f, inner, Op.LOr, a)) return f.bool(false); // a & !(a | x)
     // a & !(p & q) where a says !p or !q already
     if (ir.op[inner] === Op.LAnd && (excludes(f, a, ir.a[inner]) || excludes(f, a, ir.b[inner]))) return a;
@@ -90,8 +127,15 @@ const select: Fold = (f, _op, type, condition, a, b) => {
   if (a === b) return a;
   if (f.isConst(condition)) return ir.a[condition] === 1 ? a : b;
   if (ir.op[condition] === Op.LNot) return f.make(Op.Select, type, ir.a[condition], b, a);
-  if (ir.op[a] === Op.Select && ir.a[a] === condition) return f.make(Op.Select, type, condition, ir.b[a], b);
-  if (ir.op[b] === Op.Select && ir.a[b] === condition) return f.make(Op.Select, type, condition, a, ir.c[b]);
+  if (ir.op[a] === Op.Select) {
+    if (ir.a[a] === condition || f.thorough && implies(f, condition, ir.a[a])) {
+      return f.make(Op.Select, type, condition, ir.b[a], b);
+    }
+    if (f.thorough && contradicts(f, condition, ir.a[a])) return f.make(Op.Select, type, condition, ir.c[a], b);
+  }
+  if (ir.op[b] === Op.Select && (ir.a[b] === condition || f.thorough && implies(f, ir.a[b], condition))) {
+    return f.make(Op.Select, type, condition, a, ir.c[b]);
+  }
   if (type !== Type.Bool) return 0;
   if (f.isBool(a, true) || a === condition) return f.make(Op.LOr, Type.Bool, condition, b);
   if (f.isBool(b, false) || b === condition) return f.make(Op.LAnd, Type.Bool, condition, a);

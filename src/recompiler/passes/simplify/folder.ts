@@ -43,8 +43,12 @@ export class Folder {
   /** Changes where memory may have changed; part of a load's identity. */
   private epoch = 1;
 
-  /** @param ir the program under construction @param size expected number of operations */
-  constructor(readonly ir: Ir, size: number) {
+  /**
+   * @param ir the program under construction
+   * @param size expected number of operations
+   * @param thorough also use what conjunctions say of their parts. Passes that look for the masks of branches want those as they were written.
+   */
+  constructor(readonly ir: Ir, size: number, readonly thorough = false) {
     this.floats = new FloatFacts(ir);
     let slots = 64;
     while (slots < size) slots *= 2;

@@ -25,10 +25,14 @@ export interface LdsForm {
   aligned: boolean;
   /** All bytes are known to be in range. */
   inRange?: boolean;
+  /** The value is a F32 or a vector of them; dwords only. */
+  float?: boolean;
 }
 
-function formName(kind: string, { bytes, signed, predicated, aligned, inRange }: LdsForm): string {
-  return `${kind}${bytes}${signed ? "s" : ""}${predicated ? "p" : ""}${aligned ? "a" : ""}${inRange ? "i" : ""}`;
+/** Name of the function of a form. */
+export function formName(kind: string, { bytes, signed, predicated, aligned, inRange, float }: LdsForm): string {
+  const flags = [signed ? "s" : "", predicated ? "p" : "", aligned ? "a" : "", inRange ? "i" : "", float ? "f" : ""];
+  return `${kind}${bytes}${flags.join("")}`;
 }
 
 /** One checked piece of at most a dword. */
@@ -91,7 +95,7 @@ class LdsBody {
 
 /** Id of the function that loads: `(address[, active]) -> value`. */
 export function ldsLoadFunction(functions: RuntimeFunctions, dwords: number, form: LdsForm): number {
-  const type = valueType(form.bytes, false);
+  const type = valueType(form.bytes, form.float === true), bits = valueType(form.bytes, false);
   return functions.get(formName("ldsLoad", form), type, parameters(form), (body) => {
     const lds = new LdsBody(functions, body, dwords, form);
     const { bytes } = form;
@@ -119,17 +123,19 @@ export function ldsLoadFunction(functions: RuntimeFunctions, dwords: number, for
       }
       parts.push(form.inRange && !form.predicated ? value : body.select(T.U32, piece.good, value, lds.u32(0)));
     }
-    body.returnValue(parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, type, parts));
+    const value = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, bits, parts);
+    body.returnValue(form.float === true ? body.op1(Code.Bitcast, type, value) : value);
   });
 }
 
 /** Id of the function that stores: `(address[, active], value)`. */
 export function ldsStoreFunction(functions: RuntimeFunctions, dwords: number, form: LdsForm): number {
-  const type = valueType(form.bytes, false);
+  const type = valueType(form.bytes, form.float === true);
   return functions.get(formName("ldsStore", form), T.Void, parameters(form, type), (body) => {
     const lds = new LdsBody(functions, body, dwords, form);
     const { bytes } = form;
-    const value = body.parameters[form.predicated ? 2 : 1];
+    const given = body.parameters[form.predicated ? 2 : 1];
+    const value = form.float === true ? body.op1(Code.Bitcast, valueType(bytes, false), given) : given;
     for (let k = 0; k * 4 < bytes; k++) {
       const part = bytes <= 4 ? value : body.extract(T.U32, value, k);
       const piece = lds.piece(k);
