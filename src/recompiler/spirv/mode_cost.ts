@@ -49,9 +49,11 @@ export function estimateModes(spanned: Ir, simplified: Ir, slots: number): ModeC
       return exchanges ? MODE_COST.spannedExchange : own(op);
     }),
     packed: sum(simplified, (i) => {
-      const op = simplified.op[i], { exchange, effect } = OPS[op];
-      if (exchange === true) return slots * (op === Op.Shuffle ? MODE_COST.packedShuffle : MODE_COST.packedExchange);
-      return (varying[i] !== 0 || effect === true && op !== Op.Barrier ? slots : 1) * own(op);
+      const op = simplified.op[i];
+      if (OPS[op].exchange === true) {
+        return slots * (op === Op.Shuffle ? MODE_COST.packedShuffle : MODE_COST.packedExchange);
+      }
+      return (varying[i] !== 0 ? slots : 1) * own(op);
     }),
   };
 }

@@ -128,19 +128,9 @@ class Packer {
   #operation(i: number): void {
     const { ir } = this;
     const op = ir.op[i];
-    const effect = OPS[op].effect === true && op !== Op.Barrier;
-    const copies = effect && this.#operandsVary(i) ? this.#slots : this.#copies(i);
-    for (let k = 0; k < copies; k++) this.#to[i * this.#slots + k] = this.#copy(i, k);
+    for (let k = 0; k < this.#copies(i); k++) this.#to[i * this.#slots + k] = this.#copy(i, k);
     if (op === Op.LoopPhi) this.#loopPhis.push(i);
     if (this.#deciding[i] !== 0) this.#all(i, this.#fromFirst(this.#to[i * this.#slots]));
-  }
-
-  #operandsVary(i: number): boolean {
-    const { ir } = this;
-    const operands = VALUE_OPERANDS[ir.op[i]];
-    return [ir.a[i], ir.b[i], ir.c[i], ir.d[i]].some((value, k) =>
-      (operands >> k & 1) !== 0 && this.#varying[value] !== 0
-    );
   }
 
   #copy(i: number, slot: number): number {

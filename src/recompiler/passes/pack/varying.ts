@@ -11,7 +11,7 @@ const LANE_INPUTS: readonly number[] = [
 ];
 
 /**
- * Finds the values that may differ from lane to lane of a wave; all others need to be computed once per invocation only. The program is as it was before
+ * Finds the values that may differ from lane to lane of a wave, and the accesses that do something else in each; all others need to be computed once per invocation only. The program is as it was before
  * the regions pass: all control flow is the wave's.
  *
  * A load of one address for all lanes is one value, as it is on the console, where an instruction loads for all lanes at once.
