@@ -42,6 +42,11 @@ export function ldsInstance(opcode: Opcode, settings: BatchSettings, random: Ran
   else prepare.m0(0x7c);
   if (asksFor(settings, "exec") || random.chance(0.3)) prepare.exec();
   const place = placeOf(opcode, asksFor(settings, "offset"), random);
+  const filling = Array.from({ length: place.areas * SLOT / 16 }, () => v(8 + random.below(21)));
+  // The value that is there: a comparison hardly ever meets it by chance.
+  if (/cmpst/.test(name) && place.form === "own" && place.offset < SLOT && random.chance(0.6)) {
+    data[0] = filling[0] + place.offset / 4;
+  }
   const encoded = ds(opcode, {
     dst: dwords > 0 ? v(dst) : -1,
     addr: opcode.src[0]?.kind === "addr" ? v(ADDRESS) : -1,
@@ -49,7 +54,6 @@ export function ldsInstance(opcode: Opcode, settings: BatchSettings, random: Ran
     data1: data[1] ?? -1,
     offset: place.offset,
   });
-  const filling = Array.from({ length: place.areas * SLOT / 16 }, () => v(8 + random.below(21)));
   const before = (code: Code) => {
     // What stays in the thread's own bytes needs no barrier; each costs a device that works without threads a lot.
     if (place.reaches) code.sopp("s_barrier");
