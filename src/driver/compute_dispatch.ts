@@ -1,6 +1,7 @@
 import { type AnyAgcError, type ErrorPlace, hex, InvalidInputError, RefusedError } from "../errors.ts";
 import { type ComputeProgram, computeProgram, computeUserData, USER_DATA_COUNT } from "../pm4/compute_program.ts";
-import type { DispatchState } from "../pm4/sink.ts";
+import type { RegisterState } from "../pm4/registers.ts";
+import type { DispatchState, PacketSource } from "../pm4/sink.ts";
 import type { Target } from "../rdna/target.ts";
 import type { RecompilerDevice, RecompileRequest } from "../recompiler/request.ts";
 import type { ComputeDispatch } from "./executor.ts";
@@ -56,33 +57,62 @@ export function dispatchProgram(command: DispatchState, scratch = false): Comput
   return program;
 }
 
-/**
- * A dispatch as executors get it.
- *
- * @param x, y, z the size that the packet or memory has; none is zero
- * @throws as {@linkcode dispatchProgram}
- */
-export function computeDispatch(
-  command: DispatchState,
-  x: number,
-  y: number,
-  z: number,
-  scratch?: boolean,
-): ComputeDispatch {
-  const program = dispatchProgram(command, scratch);
-  const { numThreadsX, numThreadsY, numThreadsZ } = program;
-  // A size in threads that makes whole groups needs no program that looks at it.
-  const isWhole = command.partialThreads && x % numThreadsX === 0 && y % numThreadsY === 0 && z % numThreadsZ === 0;
-  return {
-    program,
-    userData: computeUserData(command.registers),
-    waveSize: command.waveSize,
-    partialThreads: command.partialThreads && !isWhole,
-    x: isWhole ? x / numThreadsX : x,
-    y: isWhole ? y / numThreadsY : y,
-    z: isWhole ? z / numThreadsZ : z,
-    place: command.source.errorPlace(),
-  };
+/** A dispatch; its place, which takes as long as all else, is put together when somebody asks for it. A copy by `{ ...dispatch }` lacks it. */
+class DispatchOfPacket implements ComputeDispatch {
+  constructor(
+    readonly program: ComputeProgram,
+    readonly userData: Uint32Array,
+    readonly waveSize: 32 | 64,
+    readonly partialThreads: boolean,
+    readonly x: number,
+    readonly y: number,
+    readonly z: number,
+    private readonly source: PacketSource,
+  ) {}
+
+  get place(): ErrorPlace {
+    return this.source.errorPlace();
+  }
+}
+
+/** Makes dispatches, as executors get them, from the queues' registers: programs are decoded and checked again only when their registers changed. */
+export class DispatchReader {
+  readonly #scratch: boolean | undefined;
+  #registers: RegisterState | undefined;
+  #generation = -1;
+  #program: ComputeProgram | undefined;
+
+  /** @param scratch see {@linkcode dispatchProgram} */
+  constructor(scratch?: boolean) {
+    this.#scratch = scratch;
+  }
+
+  /**
+   * @param x, y, z the size that the packet or memory has; none is zero
+   * @throws as {@linkcode dispatchProgram}
+   */
+  read(command: DispatchState, x: number, y: number, z: number): ComputeDispatch {
+    const { registers } = command;
+    if (registers !== this.#registers || registers.computeGeneration !== this.#generation) {
+      this.#registers = undefined; // if it is refused, it is the next time, too
+      this.#program = dispatchProgram(command, this.#scratch);
+      this.#registers = registers;
+      this.#generation = registers.computeGeneration;
+    }
+    const program = this.#program!, { numThreadsX, numThreadsY, numThreadsZ } = program;
+    // A size in threads that makes whole groups needs no program that looks at it.
+    const isWhole = command.partialThreads && x % numThreadsX === 0 && y % numThreadsY === 0 && z % numThreadsZ === 0;
+    return new DispatchOfPacket(
+      program,
+      computeUserData(registers),
+      command.waveSize,
+      command.partialThreads && !isWhole,
+      isWhole ? x / numThreadsX : x,
+      isWhole ? y / numThreadsY : y,
+      isWhole ? z / numThreadsZ : z,
+      command.source,
+    );
+  }
 }
 
 /** The recompiler's request for a program. `code` are the words from the entry point on. */

@@ -8,7 +8,7 @@ import type {
   PacketSource,
   ReleaseCommand,
 } from "../pm4/sink.ts";
-import { computeDispatch } from "./compute_dispatch.ts";
+import { DispatchReader } from "./compute_dispatch.ts";
 import type { ComputeExecutor } from "./executor.ts";
 
 /** A label that the command processor wrote. */
@@ -53,11 +53,15 @@ export class DriverSink implements CommandSink {
   dispatches = 0;
 
   /** @param watch where other queues run in other isolates */
+  private readonly reader: DispatchReader;
+
   constructor(
     private readonly memory: GuestMemory,
     private readonly executor: ComputeExecutor,
     private readonly watch?: SinkWatch,
-  ) {}
+  ) {
+    this.reader = new DispatchReader(executor.scratch);
+  }
 
   readU32(address: bigint): number {
     this.settle();
@@ -140,6 +144,6 @@ export class DriverSink implements CommandSink {
   private run(command: DispatchState, x: number, y: number, z: number): void {
     this.dispatches++;
     this.watch?.dispatched();
-    this.executor.dispatch(computeDispatch(command, x, y, z, this.executor.scratch));
+    this.executor.dispatch(this.reader.read(command, x, y, z));
   }
 }

@@ -7,7 +7,8 @@ import type { ComputeDispatch } from "./executor.ts";
  *
  * @param groups workgroups of the dispatch
  */
-export function checkScratchRing({ program, waveSize, place }: ComputeDispatch, groups: number): void {
+export function checkScratchRing(dispatch: ComputeDispatch, groups: number): void {
+  const { program, waveSize } = dispatch;
   if (!program.scratchEn) return;
   const threads = program.numThreadsX * program.numThreadsY * program.numThreadsZ;
   const waves = groups * Math.ceil(threads / waveSize);
@@ -16,6 +17,6 @@ export function checkScratchRing({ program, waveSize, place }: ComputeDispatch, 
     "driver.scratch-ring",
     `the dispatch has ${waves} waves, its scratch memory room for ${program.scratchWaves} ` +
       `(COMPUTE_TMPRING_SIZE.WAVES), and a device may run all at once`,
-    { ...place, guestAddress: program.address },
+    { ...dispatch.place, guestAddress: program.address },
   );
 }

@@ -25,7 +25,7 @@ export class FakeExecutor implements ComputeExecutor {
   dispatch(dispatch: ComputeDispatch): void {
     const { x, y, z, waveSize, partialThreads } = dispatch;
     this.log.push(`dispatch ${x} ${y} ${z} wave${waveSize}${partialThreads ? " threads" : ""}`);
-    this.#queued.push({ ...dispatch, userData: dispatch.userData.slice() });
+    this.#queued.push({ ...dispatch, place: dispatch.place, userData: dispatch.userData.slice() });
   }
 
   drain(): void {

@@ -193,7 +193,7 @@ export class VerifyExecutor implements ComputeExecutor {
     };
     const kept = memory.windows.map((window) => window.bytes.slice());
     const replay: Replay = {
-      dispatch: { ...dispatch, userData: dispatch.userData.slice() },
+      dispatch: { ...dispatch, place: dispatch.place, userData: dispatch.userData.slice() },
       target: this.#target,
       memory: shadow,
       restart: () => {

@@ -1,4 +1,3 @@
-import type { ErrorPlace } from "../../errors.ts";
 import type { ComputeDispatch } from "../executor.ts";
 import type { LoadedProgram } from "./program_cache.ts";
 import { Ranges } from "./resolver.ts";
@@ -14,7 +13,7 @@ const USER_DATA = 16;
 /** A dispatch that was recorded, until it is known to have finished well. */
 export class Recorded {
   program!: LoadedProgram;
-  place!: ErrorPlace;
+  dispatch!: ComputeDispatch;
   /** The dispatch's, where the program needs it to find its images. */
   readonly userData = new Uint32Array(USER_DATA);
   /** Index of its context block. */
@@ -46,14 +45,14 @@ export class Batch {
   }
 
   /** Adds a dispatch that was recorded. */
-  add(program: LoadedProgram, { place, userData }: ComputeDispatch, context: number, follows: boolean, pin: number) {
+  add(program: LoadedProgram, dispatch: ComputeDispatch, context: number, follows: boolean, pin: number) {
     const recorded = this.#recorded[this.count++];
     recorded.program = program;
-    recorded.place = place;
+    recorded.dispatch = dispatch;
     recorded.context = context;
     recorded.follows = follows;
     recorded.pin = pin;
-    if (program.images !== "") recorded.userData.set(userData);
+    if (program.images !== "") recorded.userData.set(dispatch.userData);
   }
 }
 

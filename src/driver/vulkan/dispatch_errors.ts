@@ -15,8 +15,9 @@ export const UNALIGNED_LOAD = "driver.unaligned-load";
  */
 export function checkPartialLanes(
   { artifact }: LoadedProgram,
-  { program, partialThreads, x, y, place }: ComputeDispatch,
+  dispatch: ComputeDispatch,
 ): void {
+  const { program, partialThreads, x, y } = dispatch;
   if (!partialThreads || artifact.laneMode === "laneless") return;
   const { numThreadsX, numThreadsY, numThreadsZ, address } = program;
   const cutX = x % numThreadsX !== 0 && numThreadsY * numThreadsZ > 1;
@@ -26,7 +27,7 @@ export function checkPartialLanes(
     "driver.partial-lanes",
     `a program whose lanes look at each other (${artifact.laneModeReason}), in groups of ${numThreadsX} x ${numThreadsY} x ${numThreadsZ} threads ` +
       `that are cut in ${cutX ? "x" : "y"}`,
-    { ...place, guestAddress: address },
+    { ...dispatch.place, guestAddress: address },
   );
 }
 

@@ -1,4 +1,4 @@
-import { AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError, withPlace } from "../../errors.ts";
+import { AnyAgcError, GuestFaultError, hex, RefusedError, withPlace } from "../../errors.ts";
 import { GuestMemoryError } from "../../guest/memory/fault.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { type MemoryWindow, Permission } from "../../guest/memory/window.ts";
@@ -187,11 +187,12 @@ export class ProgramCache {
 
   /** The state of a dispatch, with its code found. */
   #state(
-    { program, waveSize, partialThreads, place }: ComputeDispatch,
+    dispatch: ComputeDispatch,
     memory: GuestMemory,
     windows: number,
     resolve: boolean,
   ): ProgramState {
+    const { program, waveSize, partialThreads } = dispatch;
     const { address, rsrc1, rsrc2, numThreadsX, numThreadsY, numThreadsZ } = program, room = windowRoom(windows);
     let states = this.#states.get(address);
     if (states === undefined) this.#states.set(address, states = []);
@@ -225,7 +226,7 @@ export class ProgramCache {
       states.push(state);
     }
     if (state.memory !== memory || state.generation !== memory.generation) {
-      state.window = codeWindow(memory, address, place);
+      state.window = codeWindow(memory, address, dispatch);
       state.at = Number(address - state.window.base) / 4;
       state.memory = memory;
       state.generation = memory.generation;
@@ -378,13 +379,13 @@ function inProgram(error: unknown, { program, place }: ComputeDispatch): unknown
 }
 
 /** The window that holds code. */
-function codeWindow(memory: GuestMemory, address: bigint, place: ErrorPlace): MemoryWindow {
+function codeWindow(memory: GuestMemory, address: bigint, dispatch: ComputeDispatch): MemoryWindow {
   try {
     return memory.require(address, 4, Permission.Execute);
   } catch (error) {
     if (!(error instanceof GuestMemoryError)) throw error;
     throw new GuestFaultError("driver.no-code", `there is no program at ${hex(address)}: ${error.message}`, {
-      ...place,
+      ...dispatch.place,
       guestAddress: address,
     });
   }

@@ -10,7 +10,7 @@ import type { DispatchState } from "../../pm4/sink.ts";
 import type { ValidatedSubmission } from "../../pm4/validated.ts";
 import { DispatchWalk } from "../../pm4/walk.ts";
 import type { Target } from "../../rdna/target.ts";
-import { computeDispatch } from "../compute_dispatch.ts";
+import { DispatchReader } from "../compute_dispatch.ts";
 import type { DriverRoom } from "../pools/driver_room.ts";
 import { ProgramCache } from "./program_cache.ts";
 import { RoomBuilds } from "./room_builds.ts";
@@ -27,6 +27,7 @@ export class ResolveAhead {
   readonly #memory: GuestMemory;
   readonly #programs: ProgramCache;
   readonly #windows: number;
+  readonly #reader = new DispatchReader(true);
   readonly #walks = new Map<number, DispatchWalk>();
 
   /**
@@ -57,7 +58,7 @@ export class ResolveAhead {
     // A size that only memory will say is taken for one that needs no program for whole groups.
     const { x, y, z } = size ?? { x: 1, y: 1, z: 1 };
     try {
-      this.#programs.announce(computeDispatch(state, x, y, z, true), this.#memory, this.#windows);
+      this.#programs.announce(this.#reader.read(state, x, y, z), this.#memory, this.#windows);
     } catch (error) {
       if (!(error instanceof AnyAgcError)) throw error;
     }
