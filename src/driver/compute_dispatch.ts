@@ -94,7 +94,6 @@ export class DispatchReader {
   read(command: DispatchState, x: number, y: number, z: number): ComputeDispatch {
     const { registers } = command;
     if (registers !== this.#registers || registers.computeGeneration !== this.#generation) {
-      this.#registers = undefined; // if it is refused, it is the next time, too
       this.#program = dispatchProgram(command, this.#scratch);
       this.#registers = registers;
       this.#generation = registers.computeGeneration;
