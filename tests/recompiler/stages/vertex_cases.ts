@@ -114,6 +114,21 @@ export const VERTEX_PROGRAMS: readonly VertexProgram[] = [
     more,
   },
   {
+    name: "distances that clip and cull",
+    lines: () => [
+      ...work(0, 3, 0),
+      "exp pos0 v10, v11, v12, v13",
+      "exp pos1 v10, v11, v14, v15",
+      "exp pos2 v13, v12, v15, v14 done",
+      "s_endpgm",
+    ],
+    state: vertexState({
+      positions: 3,
+      outControl: control(0, 1, 2, 3, 4, 5, 8 + 0, 8 + 1, 8 + 2, 8 + 3, 8 + 4, 8 + 7, 22, 23),
+    }),
+    more,
+  },
+  {
     name: "stores of vertices",
     lines: (n) => [
       ...work(0, 3, 0),

@@ -197,16 +197,20 @@ function exportMisc(e: Emitter, i: number, outControl: number): void {
   }
 }
 
-/** Distances `first` to `first + 3`: those that are enabled stand in the host's arrays without gaps. */
+/**
+ * Distances `first` to `first + 3`: those that are enabled stand in the host's arrays without gaps. One that clips need not cull as well, for nothing is
+ * left of a primitive whose vertices are all outside; so the arrays together never have more than eight, the most that hosts take.
+ */
 function exportDistances(e: Emitter, i: number, outControl: number, first: number): void {
   const { body, module } = e, words = parts(e, i);
   if (e.request.device.graphics?.distances !== true) {
     throw e.refuse(i, "export", "clip or cull distances, which this device does not have");
   }
+  const clip = outControl & VsOut.ClipMask;
   for (
     const [mask, builtIn, capability] of [
-      [outControl & VsOut.ClipMask, BuiltIn.ClipDistance, Capability.ClipDistance],
-      [outControl >>> VsOut.CullShift & VsOut.ClipMask, BuiltIn.CullDistance, Capability.CullDistance],
+      [clip, BuiltIn.ClipDistance, Capability.ClipDistance],
+      [outControl >>> VsOut.CullShift & VsOut.ClipMask & ~clip, BuiltIn.CullDistance, Capability.CullDistance],
     ]
   ) {
     const enabled = [0, 1, 2, 3, 4, 5, 6, 7].filter((k) => (mask >> k & 1) !== 0);
