@@ -59,11 +59,12 @@ class Recompiling implements ComputeExecutor {
   close(): void {}
 }
 
-/** Modules of random programs that have barriers or subgroup operations: each third of them packed, for subgroups of 8, 16 or 32 lanes. */
+/** Modules of random programs that have barriers or subgroup operations: each third of them packed, for subgroups of 8, 16 or 32 lanes, each third spanned. */
 function* modules(count: number): Generator<Module> {
   for (let seed = 1; count > 0; seed++) {
-    const packed = seed % 3 === 0, width = packed ? [8, 16, 32][seed % 9 / 3] : 32;
-    const tree = randomProgram(new Random(seed)), executor = new Recompiling(packed ? "packed" : undefined, width);
+    const asked = (["packed", "spanned", undefined] as const)[seed % 3];
+    const width = asked === "packed" ? [8, 16, 32][seed % 9 / 3] : 32;
+    const tree = randomProgram(new Random(seed)), executor = new Recompiling(asked, width);
     tree.settings.target = "gfx1030";
     const { error } = runProgram(buildProgram(tree).program, executor, new GuestMemory(new ArrayAllocator()));
     if (error !== undefined && !(error instanceof RefusedError)) throw error;
