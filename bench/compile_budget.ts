@@ -24,13 +24,13 @@ const MIB = 1 << 20;
 const LIMITS = [null, 16, 8, 4] as const;
 /**
  * The stub's costs for a byte of SPIR-V. A desktop driver took 0.5 to 1 GB for 3.2 MB (160 to 320 bytes), and 9.9 s for 4.1 MB (2.4
- * microseconds); here both are scaled down, memory by 20 and time by 5, so that a run fits a small machine,
- * and a compile is still longer than what a busy one takes to wake somebody.
+ * microseconds); here both are scaled down, memory by 80 and time by 5, so that a run fits a small
+ * machine, taking memory is no work, and a compile is longer than what a busy machine takes to wake somebody.
  */
 const STUB: StubCosts & { readonly memoryScale: number; readonly timeScale: number } = {
-  memory: 16,
+  memory: 4,
   ms: 2.4e-3 / 5,
-  memoryScale: 20,
+  memoryScale: 80,
   timeScale: 5,
 };
 /** Milliseconds of the driver for a byte, for the queue's pace: 0.43 s for 207 kB. */
