@@ -3,13 +3,16 @@ import { attachRoom, type RoomHandle } from "../../src/driver/pools/room.ts";
 import { stageAbi } from "../../src/driver/registry/abi.ts";
 import { createInterpolantMapping } from "../../src/driver/registry/interpolants.ts";
 import { type RegistryHandle, ShaderRegistry } from "../../src/driver/registry/shader_registry.ts";
-import { guestMemory, type ShaderSet } from "./shaders.ts";
+import { recompile } from "../../src/recompiler/recompile.ts";
+import { addShaders, guestMemory, type ShaderSet } from "./shaders.ts";
 
 /** What it is told first. */
 export interface IsolateStart {
   readonly room: RoomHandle;
   readonly registry: RegistryHandle;
   readonly shaders: ShaderSet;
+  /** Recompiled here before the start, where the loader recompiles. */
+  readonly warm: ShaderSet;
   /** The loader resolves on its own thread. */
   readonly synchronous: boolean;
   readonly role: "loader" | "flooder";
@@ -48,6 +51,13 @@ globalThis.addEventListener("message", (event) => {
         registry.resolveShaderAbi(shader, stageAbi(record, context));
       };
     });
+  if (role === "loader" && synchronous) {
+    addShaders(memory, start.warm);
+    for (const record of start.warm.pixels.slice(0, 12)) {
+      const shader = registry.find(record.codeAddress, registry.snapshot())!;
+      recompile(registry.request(shader, stageAbi(record, [])));
+    }
+  }
   scope.postMessage("ready");
   Atomics.wait(go, 0, 0);
   const begin = performance.now();

@@ -9,25 +9,27 @@ const BASE = 0x2_0000_0000n, PAGE = 4096, HEADER_BYTES = 0x400;
 
 /** Guest memory with shaders; `words` can be posted, the memory made of it in any isolate. */
 export interface ShaderSet {
+  readonly base: bigint;
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   readonly pixels: readonly AgcShaderRecord[];
   readonly computes: readonly AgcShaderRecord[];
 }
 
 /** Makes pixel shaders with one interpolant (so that registering prepares none) and compute shaders (each prepared when it is registered). */
-export function makeShaders(pixels: number, computes: number, operations: number): ShaderSet {
+export function makeShaders(pixels: number, computes: number, operations: number, base = BASE): ShaderSet {
   const stride = Math.ceil((HEADER_BYTES + 4 * (operations + 64)) / PAGE) * PAGE;
   const bytes = new Uint8Array(new SharedArrayBuffer(stride * (pixels + computes)));
   for (let i = 0; i < pixels + computes; i++) {
-    const at = BASE + BigInt(stride * i), record = i < pixels ? pixelRecord(at) : computeRecord(at);
+    const at = base + BigInt(stride * i), record = i < pixels ? pixelRecord(at) : computeRecord(at);
     bytes.set(record, stride * i);
     const words = i < pixels ? pixelCode(operations, i) : chain("loader, stored", operations);
     bytes.set(new Uint8Array(words.buffer), stride * i + HEADER_BYTES);
   }
-  const memory = guestMemory(bytes);
-  const read = (_: unknown, i: number) => readShaderRecord(memory, BASE + BigInt(stride * i), "absolute");
+  const memory = new GuestMemory(new ArrayAllocator());
+  addShaders(memory, { base, bytes });
+  const read = (_: unknown, i: number) => readShaderRecord(memory, base + BigInt(stride * i), "absolute");
   const all = Array.from({ length: pixels + computes }, read);
-  return { bytes, pixels: all.slice(0, pixels), computes: all.slice(pixels) };
+  return { base, bytes, pixels: all.slice(0, pixels), computes: all.slice(pixels) };
 }
 
 /** v_mov_b32 v0 to v5, literals; the chain over them; exp mrt0 v1, v2, v3, v4 done vm; s_endpgm. */
@@ -41,9 +43,14 @@ function pixelCode(operations: number, number: number): Uint32Array<ArrayBuffer>
 /** The guest's memory over the same bytes. */
 export function guestMemory(bytes: Uint8Array<SharedArrayBuffer>): GuestMemory {
   const memory = new GuestMemory(new ArrayAllocator());
-  memory.map(BASE, bytes.length, 7, "shaders");
-  memory.initialize(BASE, bytes);
+  addShaders(memory, { base: BASE, bytes });
   return memory;
+}
+
+/** Puts a set into memory. */
+export function addShaders(memory: GuestMemory, { base, bytes }: Pick<ShaderSet, "base" | "bytes">): void {
+  memory.map(base, bytes.length, 7, "shaders");
+  memory.initialize(base, bytes);
 }
 
 function pixelRecord(at: bigint): Uint8Array {
