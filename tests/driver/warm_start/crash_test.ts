@@ -11,8 +11,8 @@ Deno.test({
   }`,
   ignore,
   async fn() {
-    const { kills, recorded, replayed } = await crash(4, 6);
-    assertEquals(kills, 4);
+    const { kills, recorded, replayed } = await crash(14, 6);
+    assertEquals(kills, 14);
     assert(recorded > 0 && replayed > recorded, `${recorded} recorded, ${replayed} replayed`);
   },
 });
