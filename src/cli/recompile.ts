@@ -54,6 +54,12 @@ async function run(context: CommandContext) {
     }));
   const milliseconds = performance.now() - start;
   const { spirv } = artifact, facts = factsOf(artifact);
+  if (pass !== undefined && dump === undefined) {
+    throw new UsageError(
+      "cli.pass-not-done",
+      `the pass ${pass} is not done for this program: its lane mode is ${facts.laneMode} (${facts.laneModeReason})`,
+    );
+  }
   const data: { schema: string } & Record<string, unknown> = {
     schema: "anyagc.recompile/1",
     file,
