@@ -1,7 +1,8 @@
-/** Opcodes that the instruction fuzzer never draws, with the reason: they end or leave the program, or a side refuses them by name. */
+/** Opcodes that the instruction fuzzer never draws, with the reason: they end or leave the program, belong to graphics stages, or a side refuses them by name. */
 import { REFUSED_NAMES } from "../../src/recompiler/lift/unsupported.ts";
 
 const END = "it ends the program: every program that the fuzzers make ends with s_endpgm";
+const GRAPHICS = "it belongs to graphics stages, and the fuzzers make compute programs: tests/recompiler/stages";
 const DEBUGGER = "refused by the recompiler: it asks for a debugger";
 
 /** Reasons by mnemonic, beside those that the recompiler gives for what it refuses by name. */
@@ -16,6 +17,11 @@ const REASONS: Readonly<Record<string, string>> = {
   s_cbranch_cdbguser: DEBUGGER,
   s_cbranch_cdbgsys_or_user: DEBUGGER,
   s_cbranch_cdbgsys_and_user: DEBUGGER,
+  s_sendmsg: GRAPHICS,
+  v_interp_p1_f32: GRAPHICS,
+  v_interp_p2_f32: GRAPHICS,
+  v_interp_mov_f32: GRAPHICS,
+  exp: GRAPHICS,
   s_subvector_loop_begin: "refused by the recompiler: it runs a wave of 64 in halves",
   s_subvector_loop_end: "refused by the recompiler: it runs a wave of 64 in halves",
 };
