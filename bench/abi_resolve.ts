@@ -25,7 +25,7 @@ import { type BenchContext, type BenchResult, type BenchTable, runAsScript } fro
 
 const PIXELS = 96, COMPUTES = 192, RUNS = 5, JOB_MS = 50;
 /** Shaders that each isolate recompiles before it is measured, and where they lie. */
-const WARM_UP = 12, WARM_BASE = 0x6_0000_0000n;
+const WARM_UP = 24, WARM_OPERATIONS = 6000, WARM_BASE = 0x6_0000_0000n;
 /** Of the steady frames: shaders as real ones are, and frames enough for a second. */
 const STEADY_OPERATIONS = 600, FRAMES = 3000;
 const HOST = { target: "gfx1013", device: GENERIC_DEVICE } as const;
@@ -34,6 +34,8 @@ const HOST = { target: "gfx1013", device: GENERIC_DEVICE } as const;
 interface Settings {
   readonly threads: number;
   readonly operations: number;
+  /** Operations of what is recompiled before. */
+  readonly warmUp: number;
   readonly pixels: number;
   readonly computes: number;
   readonly runs: number;
@@ -66,7 +68,8 @@ async function burst(shaders: ShaderSet, settings: Settings, synchronous: boolea
     workers: settings.threads,
     onLog: (line) => failed.push(line),
   });
-  const memory = guestMemory(shaders.bytes), warm = makeShaders(WARM_UP * settings.threads, 0, 1000, WARM_BASE);
+  const memory = guestMemory(shaders.bytes),
+    warm = makeShaders(WARM_UP * settings.threads, 0, settings.warmUp, WARM_BASE);
   addShaders(memory, warm);
   const registry = ShaderRegistry.create(room, { host: HOST, memory });
   // The pool's isolates have compiled their own code when the loader comes: a title's first shaders are not what is measured.
@@ -165,8 +168,16 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
   const threads = option("--threads") ?? Math.max(1, navigator.hardwareConcurrency - 2);
   const operations = option("--chain") ?? (quick ? 600 : calibrate());
   const settings: Settings = quick
-    ? { threads, operations, pixels: 8, computes: 8, runs: 1, frames: 20 }
-    : { threads, operations, pixels: PIXELS, computes: COMPUTES, runs: option("--runs") ?? RUNS, frames: FRAMES };
+    ? { threads, operations, warmUp: 100, pixels: 8, computes: 8, runs: 1, frames: 20 }
+    : {
+      threads,
+      operations,
+      warmUp: Math.min(operations, WARM_OPERATIONS),
+      pixels: PIXELS,
+      computes: COMPUTES,
+      runs: option("--runs") ?? RUNS,
+      frames: FRAMES,
+    };
   const shaders = makeShaders(settings.pixels, settings.computes, operations);
   const only = option("--scenario");
   const total = settings.runs * 2 * (only === undefined ? SCENARIOS.length + 1 : 1);

@@ -53,7 +53,7 @@ globalThis.addEventListener("message", (event) => {
     });
   if (role === "loader" && synchronous) {
     addShaders(memory, start.warm);
-    for (const record of start.warm.pixels.slice(0, 12)) {
+    for (const record of start.warm.pixels.slice(0, 24)) {
       const shader = registry.find(record.codeAddress, registry.snapshot())!;
       recompile(registry.request(shader, stageAbi(record, [])));
     }
