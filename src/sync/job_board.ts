@@ -94,7 +94,15 @@ export class JobBoard implements Recoverable {
     if (spec.bytes !== undefined) this.#checkBytes(spec.bytes);
     const { pool, bytes, kind, payload } = spec;
     if (spec.keep) this.#core.pins.assertRoom();
-    const job = this.#core.insert({ pool, priority, bytes, kind, payload, deaths: spec.deaths ?? 2, flags: 0 });
+    const job = this.#core.insert({
+      pool,
+      priority,
+      bytes,
+      kind,
+      payload,
+      deaths: spec.deaths ?? 2,
+      flags: spec.keep ? JobFlag.Kept : 0,
+    });
     const ticket = this.#core.records.ticket(job);
     if (spec.keep) this.#kept.set(ticket, this.#core.pin(job));
     this.#core.mutex.unlock();
@@ -400,6 +408,19 @@ export class JobBoard implements Recoverable {
     this.#core.pump();
     this.#core.mutex.unlock();
     this.#core.wakeEverybody();
+  }
+
+  /**
+   * For a pool whose workers are gone for good: fails its queued jobs that were submitted with `keep`. The others stay: whoever needs one
+   * claims it.
+   */
+  failKept(pool: number, error: unknown): void {
+    this.#core.mutex.lock();
+    for (let job = 0; job < this.#core.records.jobs; job++) {
+      if (this.#core.records.state(job) !== JobState.Queued || !this.#core.flag(job, JobFlag.Kept)) continue;
+      if (this.#core.words[this.#core.records.at(job) + J.Pool] === pool) this.#core.failQueued(job, error);
+    }
+    this.#core.unlockAndWake(pool);
   }
 
   /** Queues a dead isolate's jobs again (or fails them), and gives back its holds, shares and pins. */

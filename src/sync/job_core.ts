@@ -6,7 +6,7 @@
  */
 import type { Arena } from "./arena.ts";
 import { CompileBudget } from "./compile_budget.ts";
-import { decodeError } from "./error_data.ts";
+import { decodeError, encodeError } from "./error_data.ts";
 import { FutexMutex } from "./futex_mutex.ts";
 import { LockBit } from "./held_locks.ts";
 import type { Isolate } from "./isolates.ts";
@@ -215,6 +215,18 @@ export class JobCore {
     this.words[this.records.at(job) + J.Owner] = 0;
     this.records.setState(job, JobState.Cancelled);
     this.settle(job, H.Cancelled);
+  }
+
+  /** Ends a queued job that nobody is there to run. */
+  failQueued(job: number, error: unknown): void {
+    const reference = this.arena.append(encodeError(error));
+    this.dequeue(job);
+    this.leaveLine(job);
+    this.records.numbers[this.records.numberAt(job) + N.Error] = reference;
+    this.arena.share(reference);
+    this.words[this.records.at(job) + J.Owner] = 0;
+    this.records.setState(job, JobState.Failed);
+    this.settle(job, H.Failed);
   }
 
   /** After a job became terminal: wakes who waits for it, or for the pool. */

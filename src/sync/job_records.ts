@@ -32,6 +32,8 @@ export const JobFlag = {
   Bare: 8,
   /** Cancelling was asked for while it ran. */
   CancelAsked: 16,
+  /** Was submitted by somebody who waits for its outcome. */
+  Kept: 32,
 } as const;
 
 /** Words of a job. */

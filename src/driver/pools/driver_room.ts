@@ -337,8 +337,7 @@ export class OwnedDriverRoom extends DriverRoom {
     this.keepShaders();
     if ((Atomics.load(words, W.Wanted) & (1 << Pool.Writer)) !== 0) {
       // What was recompiled is for the next run.
-      this.start(Pool.Writer);
-      await this.room.board.drainAsync(Pool.Writer);
+      await this.start(Pool.Writer).drained();
     }
     this.room.board.stop("cancel");
     await Promise.all(this.#pools.map((pool) => pool?.stopped(Infinity)));

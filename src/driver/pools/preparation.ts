@@ -123,7 +123,7 @@ export function artifact(
 /**
  * {@linkcode artifact} for the main isolate: a worker recompiles (or waits), and the event loop goes on.
  *
- * @throws what the recompiler throws. @throws SyncError `sync.board-closed` if the pool is stopped.
+ * @throws what the recompiler throws. @throws SyncError `sync.board-closed` if the pool is stopped; HostError `driver.pool` if it gave up.
  */
 export async function artifactAsync(room: Room, request: RecompileRequest): Promise<PreparedArtifact> {
   const { bytes } = keyOfRequest(request);
@@ -172,8 +172,11 @@ export function finishArtifact(room: Room, key: Uint32Array, services: Preparati
       const ticket = room.artifacts.pendingJob(key);
       const job = ticket === 0 ? undefined : room.board.claim(ticket);
       if (job !== undefined) runRecompileJob(room, job, services);
-      else if (ticket !== 0) room.board.wait(ticket, RECHECK_MS); // claimed; should its worker die, it is claimable again
-      else if (patience-- === 0) return; // who announced it died before it queued the job
+      else if (ticket !== 0) {
+        // Claimed; should its worker die, it is claimable again. Unless it was the last try: then there is no job to end.
+        const { state } = room.board.wait(ticket, RECHECK_MS);
+        if (state !== "timed-out" && room.artifacts.pendingJob(key) === ticket) return;
+      } else if (patience-- === 0) return; // who announced it died before it queued the job
       else waitForWork(NEVER, 0, 0, 1, "a job that is about to be queued");
       continue;
     }

@@ -70,7 +70,10 @@ export class WorkerPool {
     this.#restartsLeft = options.restarts ?? 16;
     this.#arm();
     for (let i = 0; i < options.workers; i++) this.#start();
-    this.#timer = setInterval(() => this.#sweep(""), SWEEP_MS);
+    this.#timer = setInterval(() => {
+      this.#sweep("");
+      this.#failKept();
+    }, SWEEP_MS);
   }
 
   /** Workers that live. */
@@ -89,6 +92,16 @@ export class WorkerPool {
   }
 
   /**
+   * Waits until the pool has nothing queued and nothing running.
+   *
+   * @returns false if its workers are gone for good, and jobs are left
+   */
+  async drained(): Promise<boolean> {
+    while (!await this.#room.board.drainAsync(this.#options.pool, SWEEP_MS)) if (this.#isGone) return false;
+    return true;
+  }
+
+  /**
    * After the board was stopped: waits until the workers have gone home. (`board.stop` ends all pools of the board.)
    *
    * @returns false after the time: a worker is still in a call that does not end
@@ -103,6 +116,7 @@ export class WorkerPool {
     }
     clearInterval(this.#timer);
     this.#room.registry.sweep();
+    this.#failKept();
     return this.#workers.size === 0;
   }
 
@@ -127,16 +141,30 @@ export class WorkerPool {
       this.#workers.delete(worker);
       this.#sweep(event.message);
       if (!this.#stopping && this.#restartsLeft-- > 0) this.#start();
-      else if (!this.#stopping) {
-        this.#broken ??= new HostError(
-          "driver.pool",
-          `workers of ${this.#options.name} keep dying; the last said: ${event.message}`,
-        );
-      }
+      else if (!this.#stopping) this.#giveUp(event.message);
       settle();
     };
     const { pool, cache, driver } = this.#options;
     worker.postMessage({ room: this.#room.handle, pool, cache, driver } satisfies PoolWorkerStart);
+  }
+
+  #giveUp(message: string): void {
+    if (this.#broken === undefined) {
+      const { name, onLog = console.error } = this.#options;
+      this.#broken = new HostError("driver.pool", `workers of ${name} keep dying; the last said: ${message}`);
+      onLog(this.#broken.message);
+    }
+    this.#failKept();
+  }
+
+  /** The pool has given up, and its last worker has died. */
+  get #isGone(): boolean {
+    return this.#broken !== undefined && this.#workers.size === 0;
+  }
+
+  /** Nobody is left who would do what others wait for. */
+  #failKept(): void {
+    if (this.#isGone) this.#room.board.failKept(this.#options.pool, this.#broken);
   }
 
   #sweep(message: string): void {

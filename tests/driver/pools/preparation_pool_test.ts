@@ -1,8 +1,15 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { announceArtifact, artifact, artifactAsync, evictArtifact } from "../../../src/driver/pools/preparation.ts";
+import {
+  announceArtifact,
+  artifact,
+  artifactAsync,
+  evictArtifact,
+  finishArtifact,
+  keyOfRequest,
+} from "../../../src/driver/pools/preparation.ts";
 import { createRoom, Pool, type Room } from "../../../src/driver/pools/room.ts";
 import { WorkerPool } from "../../../src/driver/pools/worker_pool.ts";
-import type { RefusedError } from "../../../src/errors.ts";
+import { HostError, type RefusedError } from "../../../src/errors.ts";
 import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
@@ -130,4 +137,35 @@ Deno.test("a worker that dies is replaced; over a job that kills workers its wai
   assertEquals([error.code, deaths.some((text) => text.includes("dies over a job"))], ["sync.isolate-died", true]);
   await end(shared, workers);
   assertEquals(shared.board.stats().budget.held, 0);
+});
+
+Deno.test("a pool that has given up says so to who waits, then and later; what was only announced is there for who needs it", async () => {
+  const shared = room(1), lines: string[] = [];
+  const module = new URL("./dying_worker.ts", import.meta.url);
+  const options = { name: "preparation", module, pool: Pool.Preparation, workers: 1, restarts: 0 };
+  const workers = new WorkerPool(shared, { ...options, onLog: (line) => lines.push(line) });
+  for (const n of [1, 2]) {
+    const error = await assertRejects(() => artifactAsync(shared, request(n)), HostError, "keep dying");
+    assertEquals(error.code, "driver.pool");
+  }
+  assertEquals([lines.length, shared.board.stats().queued], [1, 0]);
+  announceArtifact(shared, request(3));
+  assertEquals(await workers.drained(), false);
+  const here = artifact(shared, request(3));
+  assertEquals([await workers.drained(), here.artifact], [true, recompile(request(3))]);
+  shared.artifacts.unpin(here.pin);
+  await end(shared, workers);
+});
+
+Deno.test("a request whose job has failed is not waited for, although nobody has made it", () => {
+  const shared = room(1);
+  announceArtifact(shared, request(1));
+  const { key } = keyOfRequest(request(1));
+  const ticket = shared.artifacts.pendingJob(key);
+  assert(shared.board.cancel(ticket));
+  finishArtifact(shared, key);
+  assertEquals(shared.artifacts.peek(key), "pending");
+  const here = artifact(shared, request(1));
+  assertEquals(here.artifact, recompile(request(1)));
+  shared.artifacts.unpin(here.pin);
 });
