@@ -15,10 +15,12 @@ import type { RecompileRequest } from "../request.ts";
  * @throws RefusedError `recompiler.helper-write`
  */
 export function checkHelperWrites(ir: Ir, request: RecompileRequest): void {
-  const implied = new Map<number, boolean>();
-  for (let i = 1; i < ir.length; i++) {
-    if (ir.op[i] !== Op.Store && ir.op[i] !== Op.Atomic) continue;
-    if (impliesLive(ir, ir.b[i], implied)) continue;
+  const writes: number[] = [];
+  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Store || ir.op[i] === Op.Atomic) writes.push(i);
+  if (writes.length === 0) return;
+  const inPixels = findTrueInPixelsOnly(ir);
+  for (const i of writes) {
+    if (inPixels[ir.b[i]] !== 0) continue;
     throw new RefusedError(
       "recompiler.helper-write",
       `${OPS[ir.op[i]].name}: lanes may write that are no pixels of the primitive; a host drops what they write`,
@@ -27,41 +29,47 @@ export function checkHelperWrites(ir: Ir, request: RecompileRequest): void {
   }
 }
 
-/** Whether a truth holds in pixels only. */
-function impliesLive(ir: Ir, id: number, known: Map<number, boolean>): boolean {
-  const before = known.get(id);
-  if (before !== undefined) return before;
-  // A loop's phi holds in pixels only if that follows from its holding in pixels only in the rounds before.
-  known.set(id, true);
+/**
+ * Truths that hold in pixels only, 1 at each. All are taken for such until something speaks against it, which then speaks against what was made of it: a
+ * loop's phi holds in pixels only where that follows from its holding in pixels only in the rounds before.
+ */
+function findTrueInPixelsOnly(ir: Ir): Uint8Array {
+  const inPixels = new Uint8Array(ir.length).fill(1);
+  for (let changed = true; changed;) {
+    changed = false;
+    for (let i = 0; i < ir.length; i++) {
+      if (inPixels[i] === 0 || followsInPixels(ir, i, inPixels)) continue;
+      inPixels[i] = 0;
+      changed = true;
+    }
+  }
+  return inPixels;
+}
+
+/** Whether a truth holds in pixels only if that is so for its operands. */
+function followsInPixels(ir: Ir, id: number, inPixels: Uint8Array): boolean {
   const [a, b, c] = [ir.a[id], ir.b[id], ir.c[id]];
-  const holds = (value: number) => impliesLive(ir, value, known);
+  const holds = (value: number) => inPixels[value] !== 0;
   const isFalse = (value: number) => ir.op[value] === Op.Const && ir.a[value] === 0;
-  let result = false;
   switch (ir.op[id]) {
     case Op.Const:
-      result = a === 0;
-      break;
+      return a === 0;
     case Op.Input:
-      result = a === InputKind.Live;
-      break;
+      return a === InputKind.Live;
     case Op.LAnd:
-      result = holds(a) || holds(b);
-      break;
+      return holds(a) || holds(b);
     case Op.LOr:
     case Op.Phi:
     case Op.LoopPhi:
-      result = holds(a) && holds(b);
-      break;
+      return holds(a) && holds(b);
     case Op.Select:
-      result = (holds(b) && holds(c)) || (holds(a) && isFalse(c));
-      break;
+      return (holds(b) && holds(c)) || (holds(a) && isFalse(c));
     case Op.ContPhi:
     case Op.BreakPhi:
-      result = ir.pool.slice(a, a + b).every(holds);
-      break;
+      return ir.pool.slice(a, a + b).every(holds);
+    default:
+      return false;
   }
-  known.set(id, result);
-  return result;
 }
 
 /**
