@@ -7,7 +7,8 @@ export class Convergence {
   readonly conditions = new Map<number, number>();
   /**
    * {@linkcode Uniformity} that each barrier needs of the control flow around it, in the module's order: the workgroup's for exchanges, at least the
-   * wave's for those of the guest, which would hang on the console, too, where not all waves come by.
+   * wave's for those of the guest. That not all waves come by is not found: on the console it hangs, unless the others have ended or wait at another
+   * barrier of the program, which SPIR-V does not allow.
    */
   readonly needs: number[] = [];
 
