@@ -12,7 +12,7 @@ serveQueue({
     return (data, memory, place) => {
       const opened = openVulkanQueue({ ...data as VulkanQueueData, queue: place }, memory), { executor, room } = opened;
       const close = () => {
-        executor.close();
+        opened.close();
         if (!executor.hung) room.device.destroy(); // what this isolate loaded; the device stays
       };
       return { ...opened, close };

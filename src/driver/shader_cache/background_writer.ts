@@ -15,19 +15,15 @@ export interface ShaderCacheHandle extends CacheLimits {
   readonly folder: string;
 }
 
-/** What a job of the writer does: writes an entry, or notes which were used. */
-type WriterJob =
-  | { readonly name: string; readonly bytes: Uint8Array }
-  | { readonly used: readonly string[] };
+/** What a job of the writer does: writes an entry. */
+interface WriterJob {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
 
 /** Queues an entry for the writer. @throws SyncError if a capacity is used up, or the board is stopped. */
 export function queueEntry(room: Room, handle: ShaderCacheHandle, name: string, bytes: Uint8Array): void {
   submit(room, handle, { name, bytes });
-}
-
-/** Queues the news that entries were used. @throws SyncError as {@linkcode queueEntry}. */
-export function queueUses(room: Room, handle: ShaderCacheHandle, used: readonly string[]): void {
-  if (used.length > 0) submit(room, handle, { used });
 }
 
 /** What the writer does with a job. */
@@ -50,8 +46,7 @@ export class WriterJobs {
       const { handle, work } = decodeData(room.arena.view(blob)) as { handle: ShaderCacheHandle; work: WriterJob };
       const writer = this.#writer(handle);
       if (writer !== undefined) {
-        if ("used" in work) writer.touch(work.used);
-        else this.#problem(writer.write(work.name, work.bytes));
+        this.#problem(writer.write(work.name, work.bytes));
         if (writer.sweepIsDue) writer.sweep();
       }
       room.board.finish(job.ticket);

@@ -8,7 +8,7 @@
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
 import { ensurePrivate } from "../../storage/cache_folder.ts";
 import type { Room } from "../pools/room.ts";
-import { queueEntry, queueUses, type ShaderCacheHandle } from "./background_writer.ts";
+import { queueEntry, type ShaderCacheHandle } from "./background_writer.ts";
 import { decodeEntry, encodeEntry, entryName, parseEntryName, type RequestKey, requestKey } from "./entry.ts";
 import { EntryWriter } from "./entry_writer.ts";
 
@@ -121,17 +121,13 @@ export class ShaderCache {
     this.#list(name);
   }
 
-  /** Writes what was added and has no writer, and removes what is too much; with a writer, tells it what was used. */
+  /** Writes what was added and has no writer, and removes what is too much; notes what was used. */
   flush(): void {
     if (!this.#usable) return;
     const used = [...this.#used].filter((name) => !this.#pending.has(name));
     this.#used.clear();
-    try {
-      if (this.#room === undefined) this.#writer.touch(used);
-      else queueUses(this.#room, this.handle, used);
-    } catch {
-      // No room for it, or stopped: they count as used a little less.
-    }
+    // Not by the writer: a run that made nothing new has not started it.
+    this.#writer.touch(used);
     if (this.#pending.size === 0) return;
     for (const [name, pending] of this.#pending) this.#write(name, pending);
     this.#pending.clear();

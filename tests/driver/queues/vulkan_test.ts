@@ -4,6 +4,7 @@ import type { StartHooks } from "../../../src/driver/device.ts";
 import type { OwnedDriverRoom } from "../../../src/driver/pools/driver_room.ts";
 import { runQueues } from "../../../src/driver/queues/run_queues.ts";
 import { GuestSharing } from "../../../src/driver/vulkan/shared_guest.ts";
+import { ShaderCache } from "../../../src/driver/shader_cache/shader_cache.ts";
 import { VulkanDevice } from "../../../src/driver/vulkan/vulkan_device.ts";
 import { Timeline } from "../../../src/driver/recording/timeline.ts";
 import { GpuDevice } from "../../../src/gpu/device.ts";
@@ -19,6 +20,7 @@ import { corpusDeviceTest, runGuest } from "../../support/run.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { Flag, newFlags, release } from "../pools/pipelines/support.ts";
 import { inRoom } from "../vulkan/shared/run.ts";
+import { inFolder } from "../warm_start/stores.ts";
 import type { HeldData } from "./held_worker.ts";
 import { chain, pingPong, randomProgram } from "./programs.ts";
 import { KeptWorkers, NO_RECHECK, steady } from "./support.ts";
@@ -290,3 +292,22 @@ corpusDeviceTest(
       assertEquals([result.outcome, result.submissions, result.dispatches], ["passed", 2, 1]);
     }),
 );
+
+deviceTest(
+  "what the queues' isolates found in the shader cache counts as used, also in a run that recompiles nothing",
+  (device) =>
+    inFolder(async (folder) => {
+      const path = `${folder}/shaders`, shaders = new ShaderCache(path).handle, { program } = chain(2);
+      const once = () => inRoom(device, async (room) => (await atOnce(room, program)).close(), { shaders });
+      const entries = () => [...Deno.readDirSync(path)].map(({ name }) => `${path}/${name}`).filter(isEntry);
+      await once();
+      assert(entries().length > 0);
+      for (const file of entries()) Deno.utimeSync(file, 1000, 1000);
+      await once();
+      assertEquals(entries().filter((file) => Deno.statSync(file).mtime!.getTime() === 1_000_000), []);
+    }),
+);
+
+function isEntry(path: string): boolean {
+  return !path.endsWith("/lock");
+}
