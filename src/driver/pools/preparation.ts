@@ -79,7 +79,7 @@ export function announceArtifact(
       ? submit(room, JobKind.Recompile, priority, bytes)
       : submit(room, JobKind.Variant, priority, bytes, new TextEncoder().encode(shader));
   } catch (error) {
-    withdraw(room, key);
+    withdrawArtifact(room, key);
     throw error;
   }
   room.artifacts.setJob(reference, ticket);
@@ -310,7 +310,7 @@ function publish(
 }
 
 /** An announced key whose job could not be queued is not announced. */
-function withdraw(room: Room, key: Uint32Array): void {
+export function withdrawArtifact(room: Room, key: Uint32Array): void {
   const begun = room.artifacts.begin(key);
   if (begun.state === "create") room.artifacts.abandon(begun.reference);
   room.artifacts.unpin(begun.pin);

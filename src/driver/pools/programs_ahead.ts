@@ -12,24 +12,28 @@ import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts
 import { imageNeeds, pipelineNow, pipelineRequest } from "../vulkan/pipeline_request.ts";
 import type { DriverRoom } from "./driver_room.ts";
 import { announcePipeline } from "./prebuild.ts";
-import { AHEAD, artifact, keyOfRequest } from "./preparation.ts";
+import { AHEAD, artifact, keyOfRequest, withdrawArtifact } from "./preparation.ts";
 import { blobPayload, JobKind, payloadBlob, Pool } from "./room.ts";
 
 /**
  * Queues the recompile of a program, and the creation of its pipeline after it. A dispatch that needs either sooner takes it over.
  *
  * @param pool that creates the pipeline
+ * @throws SyncError if a capacity is used up (`sync.board-full`, `sync.table-full`, `sync.arena-full`): then nothing is queued.
  */
 export function announceProgram(shared: DriverRoom, request: RecompileRequest, pool: number = Pool.Prebuild): void {
   const { room } = shared, { bytes, key } = keyOfRequest(request);
   const reference = room.artifacts.announce(key);
-  const blob = room.arena.append(bytes);
-  const ticket = room.board.submit({
-    pool: Pool.Preparation,
-    kind: JobKind.Program,
-    priority: AHEAD,
-    payload: [...blobPayload(blob), 0, pool],
-  });
+  let ticket: number, blob: number | undefined;
+  try {
+    blob = room.arena.append(bytes);
+    const payload = [...blobPayload(blob), 0, pool];
+    ticket = room.board.submit({ pool: Pool.Preparation, kind: JobKind.Program, priority: AHEAD, payload });
+  } catch (error) {
+    if (blob !== undefined) room.arena.retire(blob);
+    if (reference !== undefined) withdrawArtifact(room, key);
+    throw error;
+  }
   room.arena.share(blob);
   if (reference !== undefined) room.artifacts.setJob(reference, ticket);
   shared.want(Pool.Preparation);
