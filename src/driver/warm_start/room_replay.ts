@@ -15,6 +15,8 @@ import { decodeRecorded } from "./recorded_pipeline.ts";
 export interface RoomReplayOptions {
   /** Called now and then; what it throws ends the waiting, and is thrown. The pools go on with what is queued. */
   progress?(done: number, total: number): void;
+  /** Records whose jobs are on the board at a time: it has a limit; 1,024 by default. */
+  readonly portion?: number;
 }
 
 /** What a replay did, and what it was good for. */
@@ -27,6 +29,8 @@ export interface RoomReplay extends ReplayResult {
 
 /** How often progress is told, in milliseconds. */
 const PROGRESS_MS = 50;
+/** A quarter of the board's jobs. */
+const PORTION = 1024;
 
 /**
  * Creates recorded pipelines, and waits until all are done.
@@ -36,15 +40,10 @@ const PROGRESS_MS = 50;
 export async function replayInRoom(
   shared: OwnedDriverRoom,
   records: readonly Uint8Array[],
-  { progress }: RoomReplayOptions = {},
+  { progress, portion = PORTION }: RoomReplayOptions = {},
 ): Promise<RoomReplay> {
   const start = performance.now(), before = shared.creations(), { board } = shared.room;
   let unreadable = 0;
-  for (const record of records) {
-    const request = decodeRecorded(record, shared.recompilerDevice);
-    if (request === undefined) unreadable++;
-    else announceProgram(shared, request, Pool.Replay);
-  }
   const counts = () => {
     const { created, hits, aheadFailed } = shared.creations();
     return {
@@ -53,10 +52,17 @@ export async function replayInRoom(
       failed: unreadable + aheadFailed - before.aheadFailed,
     };
   };
-  for (const pool of [Pool.Preparation, Pool.Replay]) {
-    while (!await board.drainAsync(pool, progress === undefined ? Infinity : PROGRESS_MS)) {
-      const { created, failed } = counts();
-      progress?.(Math.min(records.length, created + failed), records.length);
+  for (let first = 0; first < records.length; first += portion) {
+    for (const record of records.slice(first, first + portion)) {
+      const request = decodeRecorded(record, shared.recompilerDevice);
+      if (request === undefined) unreadable++;
+      else announceProgram(shared, request, Pool.Replay);
+    }
+    for (const pool of [Pool.Preparation, Pool.Replay]) {
+      while (!await board.drainAsync(pool, progress === undefined ? Infinity : PROGRESS_MS)) {
+        const { created, failed } = counts();
+        progress?.(Math.min(records.length, created + failed), records.length);
+      }
     }
   }
   progress?.(records.length, records.length);

@@ -124,7 +124,7 @@ Deno.test("a shader record is a candidate by its own RSRC words", () => {
 });
 
 Deno.test("a record that leaves out what a launch needs is refused, and says what", () => {
-  assertThrows(() => shaderCandidate({ ...shader, stage: "pixel" }, 32), RefusedError, "pixel shader");
+  assertThrows(() => shaderCandidate({ ...shader, stage: "pixel" }, 32), RefusedError, "SPI_SHADER_PGM_RSRC1_PS");
   assertThrows(() => shaderCandidate({ ...shader, rsrc2: undefined }, 32), RefusedError, "RSRC");
   assertThrows(() => shaderCandidate({ ...shader, waveSize: undefined }, undefined), RefusedError, "--wave");
   assertThrows(() => shaderCandidate({ ...shader, workgroupSize: undefined }, 32), RefusedError, "workgroup size");

@@ -100,3 +100,22 @@ deviceTest(
       await room.close();
     }),
 );
+
+deviceTest(
+  "a journal may have more records than the board has jobs: they are announced in portions",
+  (device) =>
+    inFolder(async (folder) => {
+      await inRoom(device, async (room) => void await runShared(room, device, manyPipelines(1, 8)), kept(folder));
+      await inRoom(device, async (room) => {
+        const { board } = room.room, submit = board.submit.bind(board);
+        let most = 0;
+        board.submit = (job) => {
+          most = Math.max(most, board.stats().queued);
+          return submit(job);
+        };
+        const { created, failed } = await replayInRoom(room, records(folder), { portion: 2 });
+        assertEquals([created, failed], [8, 0]);
+        assert(most < 2, `${most} jobs were queued when another was announced`);
+      }, kept(folder));
+    }),
+);
