@@ -33,8 +33,10 @@ Deno.test("the library loads a shader file, resolves its ABI in the background, 
 
 Deno.test("what one opening recompiled the next one takes from the shader cache", () =>
   inFolder(async (folder) => {
-    const before = Deno.env.get("ANYPS5_SHADER_CACHE_DIR");
-    Deno.env.set("ANYPS5_SHADER_CACHE_DIR", `${folder}/cache`);
+    // Other test files switch the cache off for the whole process.
+    const switches = { ANYPS5_SHADER_CACHE_DIR: `${folder}/cache`, ANYPS5_NO_SHADER_CACHE: "0" };
+    const before = Object.keys(switches).map((name) => [name, Deno.env.get(name)] as const);
+    for (const [name, value] of Object.entries(switches)) Deno.env.set(name, value);
     try {
       const file = computeFile(folder, "fill.sb", literalProgram(7)), found: string[] = [], lines: string[] = [];
       for (let time = 0; time < 2; time++) {
@@ -47,9 +49,7 @@ Deno.test("what one opening recompiled the next one takes from the shader cache"
       }
       assertEquals(found, ["queued", "cached"], JSON.stringify([entries(`${folder}/cache`), lines]));
     } finally {
-      before === undefined
-        ? Deno.env.delete("ANYPS5_SHADER_CACHE_DIR")
-        : Deno.env.set("ANYPS5_SHADER_CACHE_DIR", before);
+      for (const [name, value] of before) value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
     }
   }));
 
