@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { forgetInterrupts, watchInterrupts } from "../../../src/cli/interrupt.ts";
 import { readTrace } from "../../driver/recording/trace_format.ts";
 import { anyagc, projectFile, vulkanTest } from "../support.ts";
@@ -55,12 +55,9 @@ vulkanTest(
       const events = readTrace(Deno.readTextFileSync(file));
       const of = (category: string, thread?: string) =>
         events.filter((event) => event.category === category && (thread === undefined || event.thread === thread));
-      // Queue 0 has packets, a wait, and packets; nothing else of the sample waits.
-      assertEquals(of("queue", "queue 0x0").map(({ name }) => name.replace(/ .*/, "")), [
-        "packets",
-        "waits",
-        "packets",
-      ]);
+      // Queue 0 has packets, a wait unless the other queue was done before, and packets; nothing else of the sample waits.
+      const names = of("queue", "queue 0x0").map(({ name }) => name.replace(/ .*/, ""));
+      assertMatch(names.join(" "), /^packets(( waits)+ packets)?$/);
       assertEquals(of("queue", "queue 0x20").map(({ name }) => name), ["packets"]);
       assertEquals([counts["recompile 0x20"], counts["pipelines 0x20"], counts["device 0x20"]], [1, 1, 1]);
       // What the isolates put down themselves: locks, the creation, the batch.
