@@ -58,7 +58,7 @@ const PINNED: Readonly<Record<string, readonly [number, number, number, number]>
   SOP2: [51, 0, 0, 0],
   SOPC: [18, 0, 0, 0],
   SOPK: [24, 1, 2, 0],
-  SOPP: [18, 10, 9, 0],
+  SOPP: [19, 10, 8, 0],
   SMEM: [74, 0, 10, 0],
   DS: [116, 0, 38, 0],
   FLAT: [54, 0, 0, 0],
@@ -67,8 +67,8 @@ const PINNED: Readonly<Record<string, readonly [number, number, number, number]>
   MUBUF: [75, 0, 0, 0],
   MTBUF: [16, 0, 0, 0],
   MIMG: [102, 0, 10, 0],
-  VINTRP: [0, 0, 6, 0],
-  EXP: [0, 0, 1, 0],
+  VINTRP: [3, 0, 3, 0],
+  EXP: [1, 0, 0, 0],
   "vector lanes": [12, 0, 0, 0],
 };
 

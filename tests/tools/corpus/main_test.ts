@@ -19,7 +19,7 @@ async function run(...args: string[]): Promise<{ code: number; text: string }> {
 Deno.test("wrong command lines end with code 2 and say what is wrong", async () => {
   for (
     const [args, message] of [
-      [["explode"], "unknown command explode: compile, extract, treat, summary"],
+      [["explode"], "unknown command explode: compile, extract, treat, graphics, summary"],
       [["compile"], "compile needs SPIR-V files"],
       [["treat"], "treat needs SPIR-V files or folders"],
       [["compile", "--wave", "16", "x.spv"], "--wave 16: a wave has 32 or 64 lanes"],
