@@ -15,9 +15,7 @@ export interface BuildStamp {
 }
 
 /** The bundler puts the stamp in its place; in the source there is no such variable. */
-declare const ANYAGC_BUILD_STAMP: BuildStamp | undefined;
+declare const __BUILD_STAMP__: BuildStamp | undefined;
 
 /** The stamp of this build; undefined when this runs from source. */
-export const BUILD_STAMP: BuildStamp | undefined = typeof ANYAGC_BUILD_STAMP === "undefined"
-  ? undefined
-  : ANYAGC_BUILD_STAMP;
+export const BUILD_STAMP: BuildStamp | undefined = typeof __BUILD_STAMP__ === "undefined" ? undefined : __BUILD_STAMP__;

@@ -76,7 +76,7 @@ async function runEsbuild(
     "--legal-comments=none",
     ...(options.single ? ["--minify-identifiers"] : ["--splitting"]),
     ...Object.entries(ALIASES).map(([name, path]) => `--alias:${name}=./${path}`),
-    ...(options.stamp === undefined ? [] : [`--define:ANYAGC_BUILD_STAMP=${JSON.stringify(options.stamp)}`]),
+    ...(options.stamp === undefined ? [] : [`--define:__BUILD_STAMP__=${JSON.stringify(options.stamp)}`]),
     "--entry-names=[name]",
     "--chunk-names=[name]-[hash]",
     `--outdir=${folder}/out`,

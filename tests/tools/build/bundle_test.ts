@@ -47,7 +47,7 @@ bundlerTest("workers come along, also of the same name, and those that workers s
     } postMessage("b" + shared + answer); close();`,
     "src/c/inner.ts": `postMessage("inner"); close();`,
     "src/shared.ts":
-      `declare const ANYAGC_BUILD_STAMP: { commit: string }; export const shared: string = ANYAGC_BUILD_STAMP.commit;`,
+      `declare const __BUILD_STAMP__: { commit: string }; export const shared: string = __BUILD_STAMP__.commit;`,
   });
   const files = await bundle({
     esbuild: findEsbuild()!,
