@@ -126,6 +126,22 @@ export class KeyedTable implements Recoverable {
     return reference;
   }
 
+  /** Takes back an {@linkcode announce} whose job could not be queued, unless somebody has begun the key since. */
+  withdraw(key: Uint32Array): void {
+    const begun = this.begin(key);
+    if (begun.state === "create") this.abandon(begun.reference);
+    this.unpin(begun.pin);
+  }
+
+  /**
+   * Number of the entry that a reference names, below the capacity: for what is kept beside the table.
+   *
+   * @throws SyncError `sync.stale-reference`
+   */
+  entryOf(reference: number): number {
+    return this.#core.entry(reference);
+  }
+
   /** Notes the job that will create an announced entry, so that who creates it sooner can cancel that job. */
   setJob(reference: number, ticket: number): void {
     const entry = this.#core.entry(reference);

@@ -1,5 +1,5 @@
-/** Runs llvm-mc-19 as a decoding oracle: many instructions per process call. */
-
+/** Runs llvm-mc-19 as an oracle of encodings, both ways: many instructions per process call. */
+import { assertEquals } from "@std/assert";
 import type { Target } from "../../src/rdna/target.ts";
 
 const PROGRAM = "llvm-mc-19";
@@ -48,6 +48,32 @@ export async function llvmDisassemble(
     } else if (text !== "" && !text.startsWith(".")) lines.push(text);
   }
   return result;
+}
+
+/**
+ * The words of each line as hexadecimal text, words apart by spaces; lines without labels.
+ *
+ * @throws AssertionError if LLVM has something to say about a line
+ */
+export async function llvmAssemble(lines: readonly string[], target: string, waveSize: number): Promise<string[]> {
+  const attributes = `+wavefrontsize${waveSize},-wavefrontsize${96 - waveSize}`;
+  const child = new Deno.Command(PROGRAM, {
+    args: ["-arch=amdgcn", `-mcpu=${target}`, `-mattr=${attributes}`, "-show-encoding"],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  const written = writer.write(new TextEncoder().encode(lines.join("\n") + "\n")).then(() => writer.close());
+  const { stdout, stderr } = await child.output();
+  await written;
+  assertEquals(new TextDecoder().decode(stderr), "");
+  return [...new TextDecoder().decode(stdout).matchAll(/encoding: \[(.*?)\]/g)].map(([, text]) => {
+    const bytes = text.split(",").map((byte) => byte.slice(2));
+    const words: string[] = [];
+    for (let at = 0; at < bytes.length; at += 4) words.push(bytes.slice(at, at + 4).reverse().join(""));
+    return words.join(" ");
+  });
 }
 
 function block(words: readonly number[]): string {

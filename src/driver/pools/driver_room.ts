@@ -14,7 +14,6 @@ import type { RecompilerDevice } from "../../recompiler/request.ts";
 import { Journal, type JournalOptions } from "../../storage/journal.ts";
 import { ShaderCache, type ShaderCacheHandle } from "../shader_cache/shader_cache.ts";
 import { switchNumber } from "../../switches.ts";
-import { MAX_CAPACITY } from "../../sync/table_core.ts";
 import { waitForWorkAsync } from "../../sync/waits.ts";
 import type { GpuMutex } from "../../sync/gpu_mutex.ts";
 import { setTracer } from "../../sync/tracer.ts";
@@ -194,13 +193,13 @@ export class DriverRoom {
 
   /** A dispatch asks for a pipeline, by its reference. */
   ask(reference: number): void {
-    const entry = entryOf(reference);
+    const entry = this.room.pipelines.entryOf(reference);
     Atomics.or(this.#words, W.Asked + (entry >>> 5), 1 << (entry & 31));
   }
 
   /** Whether a dispatch of any isolate asked for it. */
   isAskedFor(reference: number): boolean {
-    const entry = entryOf(reference);
+    const entry = this.room.pipelines.entryOf(reference);
     return (this.#words[W.Asked + (entry >>> 5)] >>> (entry & 31) & 1) !== 0;
   }
 
@@ -413,11 +412,6 @@ export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {
 /** The same room in a worker, which becomes a member until it leaves. */
 export function attachDriverRoom(handle: DriverRoomHandle, services: PreparationServices = {}): DriverRoom {
   return new DriverRoom(attachRoom(handle.room), GpuDevice.attach(handle.device), handle, services);
-}
-
-/** Entry of the table that a reference names (table_core.ts). */
-function entryOf(reference: number): number {
-  return (reference - 1) % MAX_CAPACITY;
 }
 
 function probed(device: GpuDevice): RecompilerDevice {

@@ -67,7 +67,7 @@ export function announcePipeline<Request>(room: Room, ahead: PipelineAhead<Reque
     });
   } catch (error) {
     if (blob !== undefined) room.arena.retire(blob);
-    withdraw(room, key);
+    room.pipelines.withdraw(key);
     throw error;
   }
   room.arena.share(blob);
@@ -179,13 +179,6 @@ function createNow(room: Room, reference: number, pin: number, create: () => big
 /** The key of a request in the room's table. */
 function pipelineKey(request: unknown): Uint32Array<ArrayBuffer> {
   return keyOfBytes(encodeData(request));
-}
-
-/** An announced key whose job could not be queued is not announced. */
-function withdraw(room: Room, key: Uint32Array): void {
-  const begun = room.pipelines.begin(key);
-  if (begun.state === "create") room.pipelines.abandon(begun.reference);
-  room.pipelines.unpin(begun.pin);
 }
 
 /** The job that was to create what is created here has nothing to do any more. */

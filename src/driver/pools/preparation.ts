@@ -79,7 +79,7 @@ export function announceArtifact(
       ? submit(room, JobKind.Recompile, priority, bytes)
       : submit(room, JobKind.Variant, priority, bytes, new TextEncoder().encode(shader));
   } catch (error) {
-    withdrawArtifact(room, key);
+    room.artifacts.withdraw(key);
     throw error;
   }
   room.artifacts.setJob(reference, ticket);
@@ -307,13 +307,6 @@ function publish(
   room.artifacts.publish(reference, BigInt(blob));
   room.arena.share(blob);
   return made;
-}
-
-/** An announced key whose job could not be queued is not announced. */
-export function withdrawArtifact(room: Room, key: Uint32Array): void {
-  const begun = room.artifacts.begin(key);
-  if (begun.state === "create") room.artifacts.abandon(begun.reference);
-  room.artifacts.unpin(begun.pin);
 }
 
 /** @param shader of a variant: what it is called @param wanted the outcome is asked for */

@@ -12,7 +12,7 @@ import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts
 import { imageNeeds, pipelineNow, pipelineRequest } from "../vulkan/pipeline_request.ts";
 import type { DriverRoom } from "./driver_room.ts";
 import { announcePipeline } from "./prebuild.ts";
-import { AHEAD, artifact, keyOfRequest, withdrawArtifact } from "./preparation.ts";
+import { AHEAD, artifact, keyOfRequest } from "./preparation.ts";
 import { blobPayload, JobKind, payloadBlob, Pool } from "./room.ts";
 
 /**
@@ -31,7 +31,7 @@ export function announceProgram(shared: DriverRoom, request: RecompileRequest, p
     ticket = room.board.submit({ pool: Pool.Preparation, kind: JobKind.Program, priority: AHEAD, payload });
   } catch (error) {
     if (blob !== undefined) room.arena.retire(blob);
-    if (reference !== undefined) withdrawArtifact(room, key);
+    if (reference !== undefined) room.artifacts.withdraw(key);
     throw error;
   }
   room.arena.share(blob);

@@ -15,29 +15,21 @@ import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
 import { encodeError } from "../../../src/sync/error_data.ts";
 import { SyncError } from "../../../src/sync/sync_error.ts";
+import { makeRequest } from "../../support/lift.ts";
 
 const MODULE = new URL("../../../src/workers/preparation.ts", import.meta.url);
 
 /** v_mov_b32 v0, literal; s_endpgm: a different program for each literal. */
 function request(literal: number, code?: number[]): RecompileRequest {
-  return {
+  return makeRequest({
     code: Uint32Array.from(code ?? [0x7e0002ff, literal, 0xbf810000]),
     codeAddress: 0xffff8000_00000100n,
     target: "gfx1013",
-    waveSize: 32,
-    workgroupSize: [32, 1, 1],
     userSgprCount: 8,
     workgroupIds: [true, false, false],
-    tgSize: false,
-    scratch: false,
-    threadIdCount: 1,
-    ldsBytes: 0,
-    floatMode: 0xf0,
-    ieee: false,
     dx10Clamp: false,
-    partialThreads: false,
     device: GENERIC_DEVICE,
-  };
+  });
 }
 
 /** A reserved encoding (SOPP 0x7f): the recompiler refuses it. */

@@ -6,9 +6,10 @@ import { assertEquals } from "@std/assert";
 import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
 import { Access, type Export, runStageWave, WindowSpace } from "../../../src/rdna/interpreter/mod.ts";
 import { Context, WindowEntry } from "../../../src/recompiler/abi.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
 import { NeedsImageDescriptors } from "../../../src/recompiler/lift/image_descriptor.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
-import type { Artifact, RecompileRequest } from "../../../src/recompiler/request.ts";
+import type { Artifact, RecompilerDevice, RecompileRequest } from "../../../src/recompiler/request.ts";
 import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
 import { type StageProgram, stageRequest } from "../../../src/recompiler/stages/registers.ts";
 import type { Interpolant, PixelState, VertexState } from "../../../src/recompiler/stages/state.ts";
@@ -20,17 +21,9 @@ import { parseSpirv, type SpirvModule, type Value } from "../../support/spirv_ev
 import { evaluateStage, type Interpolation, type StageOutput } from "../../support/spirv_eval/stage.ts";
 
 /** A device that has all of what graphics stages may want. */
-export const STAGE_DEVICE = {
+export const STAGE_DEVICE: RecompilerDevice = {
   ...PLAIN_DEVICE,
-  graphics: {
-    quads: true,
-    subgroups: true,
-    sampleRate: true,
-    barycentrics: true,
-    stencilExport: true,
-    layers: true,
-    distances: true,
-  },
+  graphics: GENERIC_DEVICE.graphics,
 };
 
 /** Where the code of every case lies. */

@@ -1,17 +1,8 @@
 import { assertEquals } from "@std/assert";
+import { hasLlvmMc, llvmAssemble } from "../../rdna/llvm_mc.ts";
 import { WORDS } from "./words.ts";
 
-const PROGRAM = "llvm-mc-19";
-
-function hasAssembler(): boolean {
-  try {
-    return new Deno.Command(PROGRAM, { args: ["--version"], stdout: "null", stderr: "null" }).outputSync().success;
-  } catch {
-    return false;
-  }
-}
-
-const missing = !hasAssembler();
+const missing = !hasLlvmMc();
 
 Deno.test({
   name: `the words of the wave tests are what llvm-mc gives for their lines${
@@ -25,25 +16,7 @@ Deno.test({
         key.startsWith(dialect) || (cpu === "gfx1030" && !key.startsWith("gfx"))
       );
       const lines = keys.map((key) => key.startsWith(dialect) ? key.slice(dialect.length + 1) : key);
-      const child = new Deno.Command(PROGRAM, {
-        args: ["-arch=amdgcn", `-mcpu=${cpu}`, `-mattr=+wavefrontsize${wave}`, "-show-encoding"],
-        stdin: "piped",
-        stdout: "piped",
-        stderr: "piped",
-      }).spawn();
-      const writer = child.stdin.getWriter();
-      const written = writer.write(new TextEncoder().encode(lines.join("\n") + "\n")).then(() => writer.close());
-      const { stdout, stderr } = await child.output();
-      await written;
-      assertEquals(new TextDecoder().decode(stderr), "");
-      const encodings = [...new TextDecoder().decode(stdout).matchAll(/encoding: \[(.*?)\]/g)].map(([, bytes]) => {
-        const list = bytes.split(",").map(Number);
-        const words = Array.from(
-          { length: list.length / 4 },
-          (_, k) => list.slice(4 * k, 4 * k + 4).reduceRight((word, byte) => word * 256 + byte, 0),
-        );
-        return words.map((word) => word.toString(16).padStart(8, "0")).join(" ");
-      });
+      const encodings = await llvmAssemble(lines, cpu, Number(wave));
       assertEquals(encodings, keys.map((key) => WORDS[key]), dialect);
     }
   },

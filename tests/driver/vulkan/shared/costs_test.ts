@@ -9,28 +9,20 @@ import { RoomBuilds } from "../../../../src/driver/vulkan/room_builds.ts";
 import { createPipelineLayout, destroyPipelineLayout } from "../../../../src/gpu/pipelines.ts";
 import { deviceIdentity } from "../../../../src/gpu/pipeline_cache_file.ts";
 import type { RecompilerDevice, RecompileRequest } from "../../../../src/recompiler/request.ts";
+import { makeRequest } from "../../../support/lift.ts";
 import { deviceTest } from "../../../support/vulkan.ts";
 import { inRoom } from "./run.ts";
 
 function request(operations: number, device: RecompilerDevice): RecompileRequest {
-  return {
+  return makeRequest({
     code: chain("queue", operations, 0x3f80_0203),
     codeAddress: 0x2_0000_1200n,
     target: "gfx1013",
-    waveSize: 32,
-    workgroupSize: [32, 1, 1],
     userSgprCount: 8,
     workgroupIds: [true, false, false],
-    tgSize: false,
-    scratch: false,
-    threadIdCount: 1,
-    ldsBytes: 0,
-    floatMode: 0xf0,
-    ieee: false,
     dx10Clamp: false,
-    partialThreads: false,
     device,
-  };
+  });
 }
 
 /** Lines of APS5_PROFILE_DRAW while an action runs, of modules over so many words. */
