@@ -10,6 +10,10 @@ export interface BenchContext {
   readonly quick: boolean;
   /** Tells how far it is; throws when the user wants to stop. */
   progress(done: number, total: number): void;
+  /** A row as it is measured, for machines that are lent by the second; a script prints it to stderr. */
+  note?(line: string): void;
+  /** Gets lines of the table as soon as they are measured, so that a run that is cut has shown them; absent where the table is printed at the end. */
+  said?(line: string): void;
 }
 
 /** What was measured. */
@@ -32,7 +36,15 @@ export interface BenchTable {
 /** Runs a table as a script: `deno run -A bench/NAME.ts [--quick] [--json]`. */
 export async function runAsScript(table: BenchTable): Promise<void> {
   const quick = Deno.args.includes("--quick");
-  const { data, lines } = await table.run({ quick, progress: () => {} });
-  if (Deno.args.includes("--json")) console.log(JSON.stringify(data, null, 1));
-  else lines.forEach((line) => console.log(line));
+  const json = Deno.args.includes("--json"), said = new Set<string>();
+  const { data, lines } = await table.run({
+    quick,
+    progress: () => {},
+    said(line) {
+      said.add(line);
+      json ? console.error(line) : console.log(line);
+    },
+  });
+  if (json) console.log(JSON.stringify(data, null, 1));
+  else lines.filter((line) => !said.has(line)).forEach((line) => console.log(line));
 }

@@ -1,28 +1,38 @@
-/** A guest thread of bench/abi_resolve: resolves the ABIs of pixel shaders, or registers compute shaders. */
-import { attachRoom, type RoomHandle } from "../../src/driver/pools/room.ts";
+/** A guest thread of bench/abi_resolve: resolves the ABIs of pixel shaders, or registers compute shaders; one run for each message. */
+import { attachRoom, type Room, type RoomHandle } from "../../src/driver/pools/room.ts";
 import { stageAbi } from "../../src/driver/registry/abi.ts";
 import { createInterpolantMapping } from "../../src/driver/registry/interpolants.ts";
 import { type RegistryHandle, ShaderRegistry } from "../../src/driver/registry/shader_registry.ts";
+import type { GuestMemory } from "../../src/guest/memory/guest_memory.ts";
 import { recompile } from "../../src/recompiler/recompile.ts";
 import { addShaders, guestMemory, type ShaderSet } from "./shaders.ts";
 
 /** What it is told first. */
 export interface IsolateStart {
   readonly room: RoomHandle;
-  readonly registry: RegistryHandle;
   readonly shaders: ShaderSet;
-  /** Recompiled here before the start, where the loader recompiles. */
+  /** Where {@linkcode ShaderSet} `warm` was registered. */
+  readonly registry: RegistryHandle;
+  /** Recompiled here before the first run, where the loader recompiles in some. */
   readonly warm: ShaderSet;
-  /** The loader resolves on its own thread. */
-  readonly synchronous: boolean;
   readonly role: "loader" | "flooder";
-  /** Milliseconds that the loader works on something else for each call. */
-  readonly otherMs: number;
-  /** Set to 1 for the start. */
+  /** Becomes the number of a run when it begins. */
   readonly go: Int32Array<SharedArrayBuffer>;
 }
 
-/** What it says at its end. */
+/** One run. */
+export interface IsolateRun {
+  /** Counts from 1. */
+  readonly number: number;
+  /** Nobody has registered anything there. */
+  readonly registry: RegistryHandle;
+  /** The loader resolves on its own thread. */
+  readonly synchronous: boolean;
+  /** Milliseconds that the loader works on something else for each call. */
+  readonly otherMs: number;
+}
+
+/** What it says at a run's end. */
 export interface IsolateResult {
   /** Milliseconds of its loop. */
   readonly ms: number;
@@ -32,15 +42,42 @@ export interface IsolateResult {
   readonly pending: number;
 }
 
-const scope = globalThis as unknown as { postMessage(message: "ready" | IsolateResult): void };
+/** What it says. */
+export type IsolateMessage = "ready" | IsolateResult;
+
+/** Shaders that the loader recompiles before its first run. */
+const WARM_UP = 24;
+
+const scope = globalThis as unknown as { postMessage(message: IsolateMessage): void };
+let room: Room, memory: GuestMemory, started: IsolateStart;
 
 globalThis.addEventListener("message", (event) => {
-  const start = (event as MessageEvent<IsolateStart>).data, { shaders, otherMs, go, role, synchronous } = start;
-  const room = attachRoom(start.room), memory = guestMemory(shaders.bytes);
-  const registry = ShaderRegistry.attach(room, start.registry, {
-    memory,
-    synchronous: role === "loader" && synchronous,
-  });
+  const { data } = event as MessageEvent<IsolateStart | IsolateRun | "end">;
+  if (data === "end") {
+    room.registry.leave(room.self);
+    globalThis.close();
+  } else if ("room" in data) begin(data);
+  else run(data);
+});
+
+function begin(start: IsolateStart): void {
+  started = start;
+  room = attachRoom(start.room);
+  memory = guestMemory(start.shaders.bytes);
+  if (start.role === "loader") {
+    addShaders(memory, start.warm);
+    const registry = ShaderRegistry.attach(room, start.registry, { memory });
+    for (const record of start.warm.pixels.slice(0, WARM_UP)) {
+      const shader = registry.find(record.codeAddress, registry.snapshot())!;
+      recompile(registry.request(shader, stageAbi(record, [])));
+    }
+  }
+  scope.postMessage("ready");
+}
+
+function run({ number, registry: handle, synchronous, otherMs }: IsolateRun): void {
+  const { role, shaders, go } = started, isLoader = role === "loader";
+  const registry = ShaderRegistry.attach(room, handle, { memory, synchronous: isLoader && synchronous });
   const calls: (() => void)[] = role === "flooder"
     ? shaders.computes.map((record) => () => registry.registerShader(record))
     : shaders.pixels.map((record) => {
@@ -51,28 +88,19 @@ globalThis.addEventListener("message", (event) => {
         registry.resolveShaderAbi(shader, stageAbi(record, context));
       };
     });
-  if (role === "loader" && synchronous) {
-    addShaders(memory, start.warm);
-    for (const record of start.warm.pixels.slice(0, 24)) {
-      const shader = registry.find(record.codeAddress, registry.snapshot())!;
-      recompile(registry.request(shader, stageAbi(record, [])));
-    }
-  }
   scope.postMessage("ready");
-  Atomics.wait(go, 0, 0);
+  Atomics.wait(go, 0, number - 1);
   const begin = performance.now();
   let worstMs = 0;
   for (const call of calls) {
-    if (otherMs > 0 && role === "loader") work(otherMs);
+    if (otherMs > 0 && isLoader) work(otherMs);
     const before = performance.now();
     call();
     worstMs = Math.max(worstMs, performance.now() - before);
   }
   const ms = performance.now() - begin, { queued, claimed } = room.board.stats();
-  room.registry.leave(room.self);
   scope.postMessage({ ms, worstMs, pending: queued + claimed });
-  globalThis.close();
-});
+}
 
 /** Other work of a loader. */
 function work(ms: number): void {
