@@ -128,13 +128,39 @@ export class Shaders {
   }
 
   /**
+   * Takes a shader out, whose record the guest has freed. Submissions that have been made still see it ({@linkcode Shaders.snapshot}); later ones find code
+   * that nobody registered: a compute program is what is in memory, a pixel or vertex shader is refused. Its memory stays until the end.
+   *
+   * @throws InvalidInputError `registry.unregistered` for one that was taken out before
+   *
+   * @example A submission that was made before
+   * ```ts no-assert
+   * import { openShaders } from "@anyagc/anyagc";
+   *
+   * const shaders = openShaders(), fill = shaders.load("fill_color.sb"), submitted = shaders.snapshot();
+   * shaders.unregister(fill);
+   * console.log(shaders.use(fill, { groupSize: [64, 1, 1] }, submitted).instructions);
+   * await shaders.close();
+   * ```
+   */
+  unregister(shader: Shader): void {
+    this.#registry.unregisterShader(registered(shader));
+  }
+
+  /** The shaders as they are registered now, as a submission sees them that is made now. */
+  snapshot(): number {
+    return this.#registry.snapshot();
+  }
+
+  /**
    * The variant that a draw or dispatch needs, now.
    *
-   * @throws what the recompiler throws
+   * @param snapshot of the time of its submission; now when left out
+   * @throws what the recompiler throws; InvalidInputError `registry.not-registered` for a pixel or vertex shader that the submission does not see
    */
-  use(shader: Shader, state: ShaderState): ShaderModule {
+  use(shader: Shader, state: ShaderState, snapshot: number = this.#registry.snapshot()): ShaderModule {
     const { code } = registered(shader);
-    const { artifact } = this.#registry.use(code.address, abiOf(shader, state), this.#registry.snapshot());
+    const { artifact } = this.#registry.use(code.address, abiOf(shader, state), snapshot);
     return { spirv: artifact.spirv, instructions: artifact.instructionCount };
   }
 

@@ -48,6 +48,8 @@ export class RegisteredShader extends Program {
   readonly asked: Uint32Array[] = [];
   /** It was said that its code has changed in memory. */
   changeSaid = false;
+  /** Index of the log entry that took it out: snapshots behind that do not see it. */
+  until = Infinity;
 
   /** Made by the registry. */
   constructor(index: number, address: bigint, record: AgcShaderRecord, words: Uint32Array, hash: string) {

@@ -18,6 +18,8 @@ export const LogKind = {
   Registration: 1,
   /** A variant of shader `number` was asked for; the key is the request's. */
   Variant: 2,
+  /** Shader `number` was taken out: submissions that are made later do not see it. */
+  Removal: 3,
 } as const;
 
 /** One entry. */

@@ -5,6 +5,7 @@
  *   return; what the recompiler says later never reaches them.
  * - {@linkcode ShaderRegistry.use} is called by who draws or dispatches. A variant that was used here before costs a look-up and a comparison of the code: no
  *   lock, no wait, no job board. Else it waits for exactly the job that makes it, or makes it itself.
+ * - {@linkcode ShaderRegistry.unregisterShader} takes out what the guest has freed, for submissions that come later.
  * - {@linkcode ShaderRegistry.read} and {@linkcode ShaderRegistry.edit} finish a shader's jobs, then take the registry's lock.
  *
  * Each isolate has a registry of its own over the same log and tables.
@@ -22,6 +23,7 @@ import { KeyedTable, type KeyedTableHandle } from "../../sync/keyed_table.ts";
 import { SyncError } from "../../sync/sync_error.ts";
 import { switchFlag } from "../../switches.ts";
 import type { LogLine } from "../pools/failures.ts";
+import type { PreparationServices } from "../pools/preparation.ts";
 import type { Room } from "../pools/room.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { type Abi, recordAbi } from "./abi.ts";
@@ -40,6 +42,10 @@ export interface RegistryOptions {
   readonly memory: GuestMemory;
   /** Artifacts of earlier runs. */
   readonly cache?: ShaderCache;
+  /** What who recompiles has beside the room, where somebody else has it already (`DriverRoom.services`); instead of `cache`. */
+  readonly services?: PreparationServices;
+  /** Told when a variant was queued for the preparation pool, whose workers may not have been started. */
+  readonly queued?: () => void;
   /** Told what went wrong in the background; console.error when left out. */
   readonly log?: LogLine;
   /** Most registrations and variants; default 65,536. */
@@ -95,13 +101,14 @@ export class ShaderRegistry {
     lock: SharedMutex,
     codes: KeyedTable,
   ) {
-    const { host, memory, cache, log = console.error } = options;
+    const { host, memory, cache, services, queued, log = services?.log ?? console.error } = options;
     this.#room = room;
     this.#host = host;
     this.#memory = memory;
     this.#say = log;
     const synchronous = options.synchronous ?? switchFlag("APS5_SYNC_SHADER_PREPARE");
-    this.#variants = new VariantMaker(room, host, cache, log, synchronous);
+    const kept = services ?? (cache === undefined ? {} : servicesOf(cache));
+    this.#variants = new VariantMaker(room, host, { ...kept, log }, synchronous, queued);
     this.#log = entries;
     this.#lock = lock;
     this.#codes = new CodeStore(room, codes, options.hash);
@@ -164,15 +171,34 @@ export class ShaderRegistry {
    */
   resolveShaderAbi(shader: RegisteredShader, state: Abi): Resolution {
     this.#assertOpen();
+    this.#assertRegistered(shader);
     return this.#resolve(shader, state);
   }
 
-  /** The registration of an address that a submission sees; undefined if there was none. */
+  /**
+   * Takes a shader out, whose record the guest has freed: submissions that are made from now on do not see it, nor what the same record was registered as
+   * before. Those that have been made still do, so what is queued for it is made, and its blobs stay as long as the room.
+   *
+   * @throws InvalidInputError `registry.unregistered` if it was taken out before; SyncError if a capacity is used up
+   */
+  unregisterShader(shader: RegisteredShader): void {
+    this.#assertOpen();
+    this.#lock.lock();
+    try {
+      this.#assertRegistered(shader);
+      this.#log.append({ kind: LogKind.Removal, number: shader.index, blob: 0, key: NO_KEY });
+    } finally {
+      this.#lock.unlock();
+    }
+    this.#catchUp();
+  }
+
+  /** The registration of an address that a submission sees, the newest of several; undefined if there is none. */
   find(address: bigint, snapshot: number): RegisteredShader | undefined {
     if (snapshot > this.#read) this.#catchUp();
     const all = this.#byAddress.get(address);
     if (all === undefined) return undefined;
-    for (let i = all.length - 1; i >= 0; i--) if (all[i].index < snapshot) return all[i];
+    for (let i = all.length - 1; i >= 0; i--) if (all[i].index < snapshot && all[i].until >= snapshot) return all[i];
     return undefined;
   }
 
@@ -208,18 +234,25 @@ export class ShaderRegistry {
     return program.variants.get(variantKey) ?? this.#variants.prepare(program, variantKey, request);
   }
 
+  /** Like {@linkcode prepare}, for who keeps the variant: the driver's cache of programs. @throws what the recompiler throws */
+  make(program: Program, request: RecompileRequest): Variant {
+    return this.#variants.make(program, request);
+  }
+
+  /** Says, once, that a compute shader's code was changed in memory: what is there now is used. */
+  sayChanged(shader: RegisteredShader): void {
+    if (shader.changeSaid) return;
+    shader.changeSaid = true;
+    this.#say(`the ${shader.label} was changed in memory since it was registered: what is there now is used`);
+  }
+
   /** The program of a draw or dispatch, its code equal to memory: see {@linkcode use}. */
   program(address: bigint, state: Abi, snapshot: number, place?: ErrorPlace): Program {
     const shader = this.find(address, snapshot);
     const change = shader === undefined ? 0 : shader.code.firstChange(this.#memory);
     if (change === -1) return shader!;
     if (state.state.stage === "compute") {
-      if (shader !== undefined && !shader.changeSaid) {
-        shader.changeSaid = true;
-        this.#say(
-          `the ${shader.label} was changed in memory since it was registered: what is there now is used`,
-        );
-      }
+      if (shader !== undefined) this.sayChanged(shader);
       return this.#raw.at(address, place);
     }
     if (shader === undefined) {
@@ -269,6 +302,7 @@ export class ShaderRegistry {
     this.#lock.lock();
     let edited: RegisteredShader;
     try {
+      this.#assertRegistered(shader);
       const change = body(shader);
       if (change === undefined) return shader;
       edited = this.#replace(shader, change);
@@ -294,6 +328,14 @@ export class ShaderRegistry {
 
   #assertOpen(): void {
     if (this.#closed) throw new SyncError("registry.closed", "the shader registry is closed: the device goes away");
+  }
+
+  #assertRegistered(shader: RegisteredShader): void {
+    this.#catchUp();
+    if (shader.until === Infinity) return;
+    throw new InvalidInputError("registry.unregistered", `the ${shader.label} is not registered any more`, {
+      guestAddress: shader.code.address,
+    });
   }
 
   #register(record: AgcShaderRecord, address: bigint, words: Uint32Array): RegisteredShader {
@@ -371,6 +413,10 @@ export class ShaderRegistry {
         this.#shaders.get(number)!.asked.push(key);
         continue;
       }
+      if (kind === LogKind.Removal) {
+        this.#remove(this.#shaders.get(number)!, this.#read);
+        continue;
+      }
       const { address, record, code } = decodeRegistration(this.#room.arena.view(blob));
       const hash = new Uint8Array(key.buffer).toHex();
       const shader = new RegisteredShader(this.#read, address, record, this.#codes.words(code), hash);
@@ -380,7 +426,23 @@ export class ShaderRegistry {
       else all.push(shader);
     }
   }
+
+  /** The record's earlier registrations go with it; another record with the same code stays. */
+  #remove({ index, code: { address }, record }: RegisteredShader, at: number): void {
+    for (const each of this.#byAddress.get(address)!) {
+      if (each.index <= index && each.until === Infinity && each.record.address === record.address) each.until = at;
+    }
+  }
 }
+
+function servicesOf(cache: ShaderCache): PreparationServices {
+  return {
+    find: (request) => cache.find(request),
+    keep: (request, artifact) => cache.add(request, artifact),
+  };
+}
+
+const NO_KEY = new Uint32Array(8);
 
 const CAPACITY = 65536;
 /** No wait and no compile with it held; it comes before all others. */

@@ -24,7 +24,6 @@ import {
   raiseArtifact,
 } from "../pools/preparation.ts";
 import type { Room } from "../pools/room.ts";
-import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { Abi } from "./abi.ts";
 import { type Program, RegisteredShader, type Variant } from "./programs.ts";
 
@@ -49,20 +48,27 @@ export type Resolution = "registered" | "pending" | "failed" | "cached" | "queue
 export class VariantMaker {
   readonly #room: Room;
   readonly #host: RegistryHost;
-  readonly #cache: ShaderCache | undefined;
   readonly #services: PreparationServices & { readonly log: LogLine };
   readonly #synchronous: boolean;
+  readonly #queued: () => void;
 
   /**
-   * @param cache artifacts of earlier runs
+   * @param services artifacts of earlier runs, if any
    * @param synchronous resolving recompiles on the calling thread
+   * @param queued told when something was queued
    */
-  constructor(room: Room, host: RegistryHost, cache: ShaderCache | undefined, log: LogLine, synchronous: boolean) {
+  constructor(
+    room: Room,
+    host: RegistryHost,
+    services: PreparationServices & { readonly log: LogLine },
+    synchronous: boolean,
+    queued: () => void = () => {},
+  ) {
     this.#room = room;
     this.#host = host;
-    this.#cache = cache;
-    this.#services = { log, keep: cache && ((request, made) => cache.add(request, made)) };
+    this.#services = services;
     this.#synchronous = synchronous;
+    this.#queued = queued;
   }
 
   /**
@@ -102,6 +108,7 @@ export class VariantMaker {
     if (found !== undefined) return found;
     try {
       const queued = announceArtifact(this.#room, request, undefined, shader.label, keyed);
+      if (queued) this.#queued();
       asked(keyed.key);
       return queued ? "queued" : "pending";
     } catch (error) {
@@ -134,7 +141,7 @@ export class VariantMaker {
   /** Takes over what an earlier run left. What goes wrong is marked and logged: the guest has nothing to do with it. */
   #fromCache(shader: RegisteredShader, request: RecompileRequest, key: Uint32Array): Resolution | undefined {
     try {
-      const kept = this.#cache?.find(request);
+      const kept = this.#services.find?.(request);
       if (kept === undefined) return undefined;
       return publishArtifact(this.#room, key, kept) ? "cached" : "registered";
     } catch (error) {
@@ -145,6 +152,13 @@ export class VariantMaker {
 
   /** See `ShaderRegistry.prepare`: waits for the variant, or makes it. */
   prepare(program: Program, variantKey: string, request: RecompileRequest): Variant {
+    const variant = this.make(program, request);
+    program.variants.set(variantKey, variant);
+    return variant;
+  }
+
+  /** See `ShaderRegistry.make`. */
+  make(program: Program, request: RecompileRequest): Variant {
     const keyed = keyOfRequest(request);
     const failing = (error: unknown) => this.#markFailed(program, keyed.key, error);
     for (;;) {
@@ -157,9 +171,7 @@ export class VariantMaker {
         throw error;
       }
       this.#room.artifacts.unpin(ready.pin);
-      const variant = { request, key: keyed.key, artifact: ready.artifact };
-      program.variants.set(variantKey, variant);
-      return variant;
+      return { request, key: keyed.key, artifact: ready.artifact };
     }
   }
 
