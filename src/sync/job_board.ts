@@ -27,6 +27,8 @@ import { H, J, JobFlag, JobState, N, P, PRIORITIES, STATE_MASK } from "./job_rec
 import type { ClaimedJob, JobBoardOptions, JobSpec, Outcome } from "./job_types.ts";
 import { BOARD_MAGIC, newBoard } from "./job_setup.ts";
 import { JobDrains, WORKER_RECHECK_MS } from "./job_drains.ts";
+import { JobHolds } from "./job_holds.ts";
+import { failKeptJobs, recoverJobs } from "./job_recovery.ts";
 import { JobWaits } from "./job_waits.ts";
 import { step } from "./steps.ts";
 import { SyncError } from "./sync_error.ts";
@@ -38,6 +40,9 @@ export interface JobBoardHandle {
   readonly board: SharedArrayBuffer;
 }
 
+/** Flags of a job with so many blobs. */
+const BLOB_FLAGS = [0, JobFlag.Blob, JobFlag.Blob | JobFlag.Blob2] as const;
+
 /** See the module. */
 export class JobBoard implements Recoverable {
   /** Name for reports. */
@@ -48,6 +53,7 @@ export class JobBoard implements Recoverable {
   readonly #core: JobCore;
   readonly #waits: JobWaits;
   readonly #drains: JobDrains;
+  readonly #holds: JobHolds;
   readonly #recheckMs: number;
   /** Places of the pins of jobs that this isolate keeps. */
   readonly #kept = new Map<number, number>();
@@ -59,6 +65,7 @@ export class JobBoard implements Recoverable {
     this.#core = new JobCore(self, arena, handle.board, recheckMs);
     this.#waits = new JobWaits(this.#core, recheckMs, (token) => this.recover(token));
     this.#drains = new JobDrains(this.#core, recheckMs);
+    this.#holds = new JobHolds(this.#core, recheckMs, (ticket) => this.cancel(ticket));
     self.registry.attachStructure(this);
   }
 
@@ -101,7 +108,7 @@ export class JobBoard implements Recoverable {
       kind,
       payload,
       deaths: spec.deaths ?? 2,
-      flags: spec.keep ? JobFlag.Kept : 0,
+      flags: (spec.keep ? JobFlag.Kept : 0) | BLOB_FLAGS[spec.blobs ?? 0],
     });
     const ticket = this.#core.records.ticket(job);
     if (spec.keep) this.#kept.set(ticket, this.#core.pin(job));
@@ -162,7 +169,7 @@ export class JobBoard implements Recoverable {
    * @returns undefined if somebody runs it, or has run it
    */
   claim(ticket: number): ClaimedJob | undefined {
-    const job = this.#job(ticket);
+    const job = this.#core.job(ticket);
     this.#core.mutex.lock();
     if (
       this.#core.records.ticket(job) !== ticket || this.#core.records.state(job) !== JobState.Queued ||
@@ -187,7 +194,7 @@ export class JobBoard implements Recoverable {
    */
   requeue(ticket: number, bytes: number): void {
     this.#checkBytes(bytes);
-    const job = this.#mine(ticket);
+    const job = this.#core.lockMine(ticket);
     step("board.requeue");
     this.#core.stop(job);
     const at = this.#core.records.at(job);
@@ -209,7 +216,7 @@ export class JobBoard implements Recoverable {
    * @throws SyncError `sync.not-owner`
    */
   finish(ticket: number, value = 0n): void {
-    const job = this.#mine(ticket);
+    const job = this.#core.lockMine(ticket);
     const at = this.#core.records.at(job);
     this.#core.words[at + J.ValueLow] = Number(value & 0xffffffffn) | 0;
     this.#core.words[at + J.ValueHigh] = Number((value >> 32n) & 0xffffffffn) | 0;
@@ -222,10 +229,9 @@ export class JobBoard implements Recoverable {
    * @throws SyncError `sync.not-owner`
    */
   fail(ticket: number, error: unknown): void {
-    const reference = this.#core.arena.append(encodeError(error));
-    const job = this.#mine(ticket);
-    this.#core.records.numbers[this.#core.records.numberAt(job) + N.Error] = reference;
-    this.#core.arena.share(reference);
+    const encoded = encodeError(error);
+    const job = this.#core.lockMine(ticket);
+    this.#core.putError(job, encoded);
     this.#core.end(job, JobState.Failed, H.Failed);
   }
 
@@ -236,13 +242,13 @@ export class JobBoard implements Recoverable {
    */
   wait(ticket: number, timeoutMs = Infinity): Outcome {
     assertNoLocksHeld(`wait for job ${ticket}`);
-    return this.#waits.wait(this.#job(ticket), ticket, timeoutMs);
+    return this.#waits.wait(this.#core.job(ticket), ticket, timeoutMs);
   }
 
   /** {@linkcode wait} without blocking the event loop: for the main isolate. */
   async waitAsync(ticket: number, timeoutMs = Infinity): Promise<Outcome> {
     assertNoLocksHeld(`wait for job ${ticket}`);
-    return await this.#waits.waitAsync(this.#job(ticket), ticket, timeoutMs);
+    return await this.#waits.waitAsync(this.#core.job(ticket), ticket, timeoutMs);
   }
 
   /**
@@ -266,7 +272,7 @@ export class JobBoard implements Recoverable {
         this.finish(ticket, value);
         return { state: "done", value };
       }
-      const outcome = this.#waits.wait(this.#job(ticket), ticket, this.#recheckMs, true);
+      const outcome = this.#waits.wait(this.#core.job(ticket), ticket, this.#recheckMs, true);
       if (outcome.state !== "timed-out") return outcome;
     }
   }
@@ -274,7 +280,7 @@ export class JobBoard implements Recoverable {
   /** Makes a queued job at least this urgent. */
   raise(ticket: number, priority: number): boolean {
     if (!(Number.isInteger(priority) && priority >= 0 && priority < PRIORITIES)) this.#refuse(`priority ${priority}`);
-    const job = this.#job(ticket);
+    const job = this.#core.job(ticket);
     const at = this.#core.records.at(job);
     this.#core.mutex.lock();
     const raised = this.#core.records.ticket(job) === ticket && this.#core.records.state(job) === JobState.Queued &&
@@ -294,7 +300,7 @@ export class JobBoard implements Recoverable {
    * @returns true if it will not run
    */
   cancel(ticket: number): boolean {
-    const job = this.#job(ticket);
+    const job = this.#core.job(ticket);
     this.#core.mutex.lock();
     const same = this.#core.records.ticket(job) === ticket;
     const queued = same && this.#core.records.state(job) === JobState.Queued;
@@ -308,8 +314,8 @@ export class JobBoard implements Recoverable {
 
   /** True if a job that this isolate runs should stop early. */
   isCancelAsked(ticket: number): boolean {
-    return this.#core.flag(this.#job(ticket), JobFlag.CancelAsked) &&
-      this.#core.records.ticket(this.#job(ticket)) === ticket;
+    return this.#core.flag(this.#core.job(ticket), JobFlag.CancelAsked) &&
+      this.#core.records.ticket(this.#core.job(ticket)) === ticket;
   }
 
   /** Ends keeping a job that was submitted with `keep`. */
@@ -328,36 +334,7 @@ export class JobBoard implements Recoverable {
   hold(bytes: number, timeoutMs = Infinity): number | undefined {
     assertNoLocksHeld("wait for the compile budget");
     this.#checkBytes(bytes);
-    const pool = this.#core.records.pools;
-    const job = this.#core.insert({
-      pool,
-      priority: 0,
-      bytes,
-      kind: 0,
-      payload: undefined,
-      deaths: 1,
-      flags: JobFlag.Bare,
-    });
-    const ticket = this.#core.records.ticket(job);
-    const at = this.#core.records.at(job);
-    if (this.#core.admit(job)) this.#core.start(job);
-    this.#core.mutex.unlock();
-    const end = performance.now() + timeoutMs;
-    for (;;) {
-      const word = Atomics.load(this.#core.words, at + J.State);
-      // Only this isolate ends it, except when the board is stopped.
-      if (this.#core.records.ticketOf(job, word) !== ticket || (word & STATE_MASK) >= JobState.Done) {
-        throw new SyncError(
-          "sync.board-closed",
-          "a hold of the compile budget was asked for when the board was stopped",
-        );
-      }
-      if ((word & STATE_MASK) === JobState.Claimed) return ticket;
-      const rest = end - performance.now();
-      if (rest <= 0 && this.cancel(ticket)) return undefined;
-      const interval = Math.max(0, Math.min(rest, this.#recheckMs));
-      waitForWork(this.#core.words, at + J.State, word, interval, "the compile budget");
-    }
+    return this.#holds.wait(bytes, timeoutMs);
   }
 
   /** Gives back a bare hold. */
@@ -415,53 +392,12 @@ export class JobBoard implements Recoverable {
    * claims it.
    */
   failKept(pool: number, error: unknown): void {
-    this.#core.mutex.lock();
-    for (let job = 0; job < this.#core.records.jobs; job++) {
-      if (this.#core.records.state(job) !== JobState.Queued || !this.#core.flag(job, JobFlag.Kept)) continue;
-      if (this.#core.words[this.#core.records.at(job) + J.Pool] === pool) this.#core.failQueued(job, error);
-    }
-    this.#core.unlockAndWake(pool);
+    failKeptJobs(this.#core, pool, error);
   }
 
   /** Queues a dead isolate's jobs again (or fails them), and gives back its holds, shares and pins. */
   recover(token: number): number {
-    this.#core.mutex.recover(token);
-    const records = this.#core.records, words = this.#core.words;
-    let count = 0;
-    this.#core.mutex.lock();
-    for (let job = 0; job < records.jobs; job++) {
-      const at = records.at(job);
-      const state = records.state(job);
-      if (words[at + J.Owner] !== token || (state !== JobState.Claimed && state !== JobState.Queued)) continue;
-      count++;
-      if (state === JobState.Queued) this.#core.cancelQueued(job);
-      else if (this.#core.flag(job, JobFlag.Bare)) this.#core.finishState(job, JobState.Cancelled, H.Cancelled);
-      else if (++words[at + J.Deaths] >= words[at + J.MaxDeaths]) {
-        const died = new SyncError(
-          "sync.isolate-died",
-          `job ${records.ticket(job)}: ${words[at + J.Deaths]} isolates died over it`,
-        );
-        const reference = this.#core.arena.append(encodeError(died));
-        records.numbers[records.numberAt(job) + N.Error] = reference;
-        this.#core.arena.share(reference);
-        this.#core.finishState(job, JobState.Failed, H.Failed);
-      } else {
-        this.#core.stop(job);
-        records.setState(job, JobState.Queued);
-        words[at + J.Owner] = 0;
-        this.#core.enqueue(job);
-        words[H.Requeued]++;
-        Atomics.notify(words, at + J.State);
-      }
-    }
-    for (const id of this.#core.pins.releaseDead(token)) {
-      count++;
-      this.#core.freeIfUnused(id - 1);
-    }
-    this.#core.pump();
-    this.#core.mutex.unlock();
-    this.#core.wakeEverybody();
-    return count;
+    return recoverJobs(this.#core, token);
   }
 
   /** The counts of now. */
@@ -480,29 +416,6 @@ export class JobBoard implements Recoverable {
     const wrong = checkJobs(this.#core);
     this.#core.mutex.unlock();
     return wrong;
-  }
-
-  /** Takes the lock; the job is claimed by this isolate. */
-  #mine(ticket: number): number {
-    const job = this.#job(ticket);
-    this.#core.mutex.lock();
-    const at = this.#core.records.at(job);
-    if (
-      this.#core.records.ticket(job) !== ticket || this.#core.records.state(job) !== JobState.Claimed ||
-      this.#core.words[at + J.Owner] !== this.#self.token
-    ) {
-      this.#core.mutex.unlock();
-      throw new SyncError("sync.not-owner", `job ${ticket} is not claimed by this isolate`);
-    }
-    return job;
-  }
-
-  #job(ticket: number): number {
-    const job = (ticket - 1) % 65536;
-    if (!(ticket >= 1 && job < this.#core.records.jobs)) {
-      throw new SyncError("sync.job", `${ticket} is no job's ticket`);
-    }
-    return job;
   }
 
   #checkBytes(bytes: number): void {

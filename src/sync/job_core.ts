@@ -6,7 +6,7 @@
  */
 import type { Arena } from "./arena.ts";
 import { CompileBudget } from "./compile_budget.ts";
-import { decodeError, encodeError } from "./error_data.ts";
+import { getError, putError } from "./error_blobs.ts";
 import { FutexMutex } from "./futex_mutex.ts";
 import { LockBit } from "./held_locks.ts";
 import type { Isolate } from "./isolates.ts";
@@ -55,6 +55,25 @@ export class JobCore {
     });
   }
 
+  /** Number of the record that a ticket names. @throws SyncError `sync.job` */
+  job(ticket: number): number {
+    const job = (ticket - 1) % 65536;
+    if (!(ticket >= 1 && job < this.records.jobs)) throw new SyncError("sync.job", `${ticket} is no job's ticket`);
+    return job;
+  }
+
+  /** Takes the lock, of a job that this isolate has claimed. @throws SyncError `sync.not-owner` without it */
+  lockMine(ticket: number): number {
+    const job = this.job(ticket), { records } = this;
+    this.mutex.lock();
+    if (
+      records.ticket(job) === ticket && records.state(job) === JobState.Claimed &&
+      this.words[records.at(job) + J.Owner] === this.self.token
+    ) return job;
+    this.mutex.unlock();
+    throw new SyncError("sync.not-owner", `job ${ticket} is not claimed by this isolate`);
+  }
+
   /** Takes the lock and queues a job; the caller gives the lock back. */
   insert(spec: NewJob): number {
     const words = this.words, records = this.records;
@@ -84,6 +103,9 @@ export class JobCore {
     words[H.Submitted]++;
     records.setState(job, JobState.Queued);
     step("board.queued");
+    // Who dies before has a job whose blobs are gone, and who runs it is told so; the other way round nobody would know of the blobs.
+    if (spec.flags & JobFlag.Blob) this.arena.share(this.#blob(job, 0));
+    if (spec.flags & JobFlag.Blob2) this.arena.share(this.#blob(job, 1));
     this.enqueue(job);
     return job;
   }
@@ -217,13 +239,19 @@ export class JobCore {
     this.settle(job, H.Cancelled);
   }
 
+  /** Puts down the error that a job is about to end with, as `encodeError` has it. */
+  putError(job: number, error: Uint8Array): void {
+    const { numbers } = this.records, at = this.records.numberAt(job) + N.Error, old = numbers[at];
+    putError(this.arena, error, (reference) => numbers[at] = reference);
+    // Of somebody who died before the job had ended.
+    if (old !== 0) this.arena.retire(old);
+  }
+
   /** Ends a queued job that nobody is there to run. */
-  failQueued(job: number, error: unknown): void {
-    const reference = this.arena.append(encodeError(error));
+  failQueued(job: number, error: Uint8Array): void {
     this.dequeue(job);
     this.leaveLine(job);
-    this.records.numbers[this.records.numberAt(job) + N.Error] = reference;
-    this.arena.share(reference);
+    this.putError(job, error);
     this.words[this.records.at(job) + J.Owner] = 0;
     this.records.setState(job, JobState.Failed);
     this.settle(job, H.Failed);
@@ -233,6 +261,7 @@ export class JobCore {
   settle(job: number, counter: number): void {
     const at = this.records.at(job);
     this.words[counter]++;
+    this.#retireBlobs(job);
     if (Atomics.load(this.words, at + J.EverPinned) !== 0 || this.flag(job, JobFlag.Bare)) {
       Atomics.notify(this.words, at + J.State);
     }
@@ -313,6 +342,7 @@ export class JobCore {
           words[state === JobState.Done ? H.Done : state === JobState.Failed ? H.Failed : H.Cancelled]++;
           words[at + J.Owner] = 0;
         }
+        this.#retireBlobs(job);
         Atomics.notify(words, at + J.State);
       } else {
         words[at + J.Next] = words[H.FreeFirst];
@@ -350,6 +380,26 @@ export class JobCore {
     };
   }
 
+  #error(job: number): unknown {
+    const reference = this.records.numbers[this.records.numberAt(job) + N.Error];
+    return getError(this.arena, reference, `job ${this.records.ticket(job)}`);
+  }
+
+  /** Retires the blobs of a job that has ended, unless somebody has; who does it twice after a death changes nothing. */
+  #retireBlobs(job: number): void {
+    const at = this.records.at(job) + J.Flags, flags = this.words[at];
+    if ((flags & (JobFlag.Blob | JobFlag.Blob2)) === 0) return;
+    if (flags & JobFlag.Blob) this.arena.retire(this.#blob(job, 0));
+    if (flags & JobFlag.Blob2) this.arena.retire(this.#blob(job, 1));
+    this.words[at] = flags & ~(JobFlag.Blob | JobFlag.Blob2);
+  }
+
+  /** Reference of a job's blob. */
+  #blob(job: number, index: number): number {
+    const at = this.records.at(job) + J.Payload + 2 * index;
+    return (this.words[at] >>> 0) + this.words[at + 1] * 2 ** 32;
+  }
+
   /** True if the job has the flag. */
   flag(job: number, flag: number): boolean {
     return (this.words[this.records.at(job) + J.Flags] & flag) !== 0;
@@ -364,10 +414,7 @@ export class JobCore {
         return { state: "done", value: (high << 32n) | low };
       }
       case JobState.Failed:
-        return {
-          state: "failed",
-          error: decodeError(this.arena.view(this.records.numbers[this.records.numberAt(job) + N.Error])),
-        };
+        return { state: "failed", error: this.#error(job) };
       case JobState.Cancelled:
         return { state: "cancelled" };
     }

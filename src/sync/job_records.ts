@@ -34,6 +34,9 @@ export const JobFlag = {
   CancelAsked: 16,
   /** Was submitted by somebody who waits for its outcome. */
   Kept: 32,
+  /** Its payload begins with the reference of a blob, and goes on with another one: they are the job's. */
+  Blob: 64,
+  Blob2: 128,
 } as const;
 
 /** Words of a job. */

@@ -33,6 +33,11 @@ export interface JobSpec {
   readonly bytes?: number;
   /** Up to four 32-bit numbers for who runs it. */
   readonly payload?: readonly number[];
+  /**
+   * How many references of the arena's blobs the payload begins with (low and high word each). Once the job is queued they are its own: they outlive the
+   * submitter, and are retired when it has ended, however it ended.
+   */
+  readonly blobs?: 1 | 2;
   /** The submitter wants the outcome: it stays until `release`. */
   readonly keep?: boolean;
   /** Isolates that may die over it before it fails; default 2. */

@@ -2,7 +2,7 @@ import type { JobCore } from "./job_core.ts";
 import { J, JobState, STATE_MASK } from "./job_records.ts";
 import type { Outcome } from "./job_types.ts";
 import { step } from "./steps.ts";
-import { waitForWork, waitForWorkAsync } from "./waits.ts";
+import { type WaitSteps, waitThrough, waitThroughAsync } from "./waits.ts";
 
 /** Waiting for a job's end. A waiter pins the job, so that its outcome stays until the waiter has read it. */
 export class JobWaits {
@@ -23,39 +23,12 @@ export class JobWaits {
    * @param claimable also until it is queued: who ran it has put it back, or died; the outcome is `timed-out` then
    */
   wait(job: number, ticket: number, timeoutMs: number, claimable = false): Outcome {
-    const place = this.#begin(job, ticket);
-    if (typeof place !== "number") return place;
-    const { words, records } = this.#core;
-    const end = performance.now() + timeoutMs;
-    const at = records.at(job) + J.State;
-    for (;;) {
-      const word = Atomics.load(words, at);
-      const rest = end - performance.now();
-      if ((word & STATE_MASK) >= JobState.Done || rest <= 0) break;
-      if (claimable && (word & STATE_MASK) === JobState.Queued) break;
-      step("board.wait");
-      if (waitForWork(words, at, word, Math.min(rest, this.#recheckMs), `job ${ticket}`) === "timed-out") {
-        this.#lookAfter(job);
-      }
-    }
-    return this.#finish(job, place);
+    return waitThrough(this.#steps(job, ticket, timeoutMs, claimable));
   }
 
   /** The same without blocking the event loop. */
   async waitAsync(job: number, ticket: number, timeoutMs: number): Promise<Outcome> {
-    const place = this.#begin(job, ticket);
-    if (typeof place !== "number") return place;
-    const { words, records } = this.#core;
-    const end = performance.now() + timeoutMs;
-    const at = records.at(job) + J.State;
-    for (;;) {
-      const word = Atomics.load(words, at);
-      const rest = end - performance.now();
-      if ((word & STATE_MASK) >= JobState.Done || rest <= 0) break;
-      const result = await waitForWorkAsync(words, at, word, Math.min(rest, this.#recheckMs), `job ${ticket}`);
-      if (result === "timed-out") this.#lookAfter(job);
-    }
-    return this.#finish(job, place);
+    return await waitThroughAsync(this.#steps(job, ticket, timeoutMs, false));
   }
 
   /** Ends a pin, and frees the job if it was the last. */
@@ -66,6 +39,28 @@ export class JobWaits {
     core.mutex.lock();
     core.freeIfUnused(job);
     core.mutex.unlock();
+  }
+
+  *#steps(job: number, ticket: number, timeoutMs: number, claimable: boolean): WaitSteps<Outcome> {
+    const place = this.#begin(job, ticket);
+    if (typeof place !== "number") return place;
+    const { words, records } = this.#core;
+    const end = performance.now() + timeoutMs;
+    const index = records.at(job) + J.State;
+    try {
+      for (;;) {
+        const value = Atomics.load(words, index);
+        const rest = end - performance.now();
+        if ((value & STATE_MASK) >= JobState.Done || rest <= 0) break;
+        if (claimable && (value & STATE_MASK) === JobState.Queued) break;
+        step("board.wait");
+        const sleep = { words, index, value, timeoutMs: Math.min(rest, this.#recheckMs), what: `job ${ticket}` };
+        if ((yield sleep) === "timed-out") this.#lookAfter(job);
+      }
+      return this.#core.outcome(job);
+    } finally {
+      this.unpin(place);
+    }
   }
 
   /** Pins a live job and gives the place; a terminal one is answered under the lock, because a pin comes too late to keep it. */
@@ -82,12 +77,6 @@ export class JobWaits {
     const outcome: Outcome = kept ? core.outcome(job) : { state: "gone" };
     core.freeIfUnused(job);
     core.mutex.unlock();
-    return outcome;
-  }
-
-  #finish(job: number, place: number): Outcome {
-    const outcome = this.#core.outcome(job);
-    this.unpin(place);
     return outcome;
   }
 

@@ -13,6 +13,7 @@
  * @module
  */
 import type { Arena } from "./arena.ts";
+import { putError } from "./error_blobs.ts";
 import { encodeError } from "./error_data.ts";
 import type { FutexMutex } from "./futex_mutex.ts";
 import { assertNoLocksHeld } from "./held_locks.ts";
@@ -24,7 +25,7 @@ import { MAX_CAPACITY, TableCore } from "./table_core.ts";
 import { E, EN, ENTRY_STATE, EntryState, T, TableEntries } from "./table_entries.ts";
 import type { Begun, Creation, KeyedTableOptions, SnapshotRow } from "./table_types.ts";
 import { snapshotOf, type TableStats, tableStats } from "./table_view.ts";
-import { RECHECK_MS, waitForWork, waitForWorkAsync } from "./waits.ts";
+import { RECHECK_MS, waitForWork, type WaitSteps, waitThrough, waitThroughAsync } from "./waits.ts";
 
 const MAGIC = 0x4b544231;
 
@@ -173,10 +174,9 @@ export class KeyedTable implements Recoverable {
    * @throws SyncError `sync.not-owner`
    */
   fail(reference: number, error: unknown): void {
-    const entry = this.#core.mine(reference);
-    const blob = this.#core.arena.append(encodeError(error));
-    this.#core.entries.numbers[this.#core.entries.numberAt(entry) + EN.Error] = blob;
-    this.#core.arena.share(blob);
+    const encoded = encodeError(error), entry = this.#core.mine(reference);
+    const { entries, arena } = this.#core;
+    putError(arena, encoded, (blob) => entries.numbers[entries.numberAt(entry) + EN.Error] = blob);
     Atomics.add(this.#core.words, T.Failed, 1);
     this.#core.endBadly(entry, EntryState.Failed);
   }
@@ -212,42 +212,12 @@ export class KeyedTable implements Recoverable {
    * @throws SyncError `sync.wait-with-lock`
    */
   wait(reference: number, timeoutMs = Infinity): Creation {
-    assertNoLocksHeld(`wait for an entry of ${this.name}`);
-    const entry = this.#core.entry(reference);
-    const at = this.#core.entries.at(entry);
-    const end = performance.now() + timeoutMs;
-    for (;;) {
-      const word = Atomics.load(this.#core.words, at);
-      const rest = end - performance.now();
-      if ((word & ENTRY_STATE) !== EntryState.Building) return this.#core.creation(entry, reference);
-      if (rest <= 0) return { state: "timed-out" };
-      step("table.wait");
-      const result = waitForWork(
-        this.#core.words,
-        at,
-        word,
-        Math.min(rest, this.#recheckMs),
-        `an entry of ${this.name}`,
-      );
-      if (result === "timed-out") this.#lookAfter(entry);
-    }
+    return waitThrough(this.#waitSteps(reference, timeoutMs));
   }
 
   /** {@linkcode wait} without blocking the event loop: for the main isolate. */
   async waitAsync(reference: number, timeoutMs = Infinity): Promise<Creation> {
-    assertNoLocksHeld(`wait for an entry of ${this.name}`);
-    const entry = this.#core.entry(reference);
-    const at = this.#core.entries.at(entry);
-    const end = performance.now() + timeoutMs;
-    for (;;) {
-      const word = Atomics.load(this.#core.words, at);
-      const rest = end - performance.now();
-      if ((word & ENTRY_STATE) !== EntryState.Building) return this.#core.creation(entry, reference);
-      if (rest <= 0) return { state: "timed-out" };
-      const interval = Math.min(rest, this.#recheckMs);
-      const result = await waitForWorkAsync(this.#core.words, at, word, interval, `an entry of ${this.name}`);
-      if (result === "timed-out") this.#lookAfter(entry);
-    }
+    return await waitThroughAsync(this.#waitSteps(reference, timeoutMs));
   }
 
   /**
@@ -477,6 +447,22 @@ export class KeyedTable implements Recoverable {
     const wrong = checkEntries(this.#core);
     this.#core.mutex.unlock();
     return wrong;
+  }
+
+  *#waitSteps(reference: number, timeoutMs: number): WaitSteps<Creation> {
+    const what = `an entry of ${this.name}`;
+    assertNoLocksHeld(`wait for ${what}`);
+    const { words, entries } = this.#core, entry = this.#core.entry(reference), index = entries.at(entry);
+    const end = performance.now() + timeoutMs;
+    for (;;) {
+      const value = Atomics.load(words, index);
+      const rest = end - performance.now();
+      if ((value & ENTRY_STATE) !== EntryState.Building) return this.#core.creation(entry, reference);
+      if (rest <= 0) return { state: "timed-out" };
+      step("table.wait");
+      const ended = yield { words, index, value, timeoutMs: Math.min(rest, this.#recheckMs), what };
+      if (ended === "timed-out") this.#lookAfter(entry);
+    }
   }
 
   /** Is the isolate alive that creates an entry? */

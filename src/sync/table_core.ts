@@ -4,7 +4,7 @@
  * @module
  */
 import type { Arena } from "./arena.ts";
-import { decodeError } from "./error_data.ts";
+import { getError } from "./error_blobs.ts";
 import { FutexMutex } from "./futex_mutex.ts";
 import { LockBit } from "./held_locks.ts";
 import type { Isolate } from "./isolates.ts";
@@ -217,7 +217,11 @@ export class TableCore {
       case EntryState.Failed:
         return {
           state: "failed",
-          error: decodeError(this.arena.view(this.entries.numbers[this.entries.numberAt(entry) + EN.Error])),
+          error: getError(
+            this.arena,
+            this.entries.numbers[this.entries.numberAt(entry) + EN.Error],
+            `a creation for ${this.name}`,
+          ),
         };
       case EntryState.Pending:
       case EntryState.Abandoned:

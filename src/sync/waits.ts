@@ -33,7 +33,7 @@ export function waitForWork(
   value: number,
   timeoutMs: number,
   what: string,
-): "ok" | "not-equal" | "timed-out" {
+): SleepEnd {
   assertNoLocksHeld(`wait for ${what}`);
   workWaits++;
   if (tracer === undefined) return Atomics.wait(words, index, value, timeoutMs);
@@ -49,10 +49,53 @@ export async function waitForWorkAsync(
   value: number,
   timeoutMs: number,
   what: string,
-): Promise<"ok" | "not-equal" | "timed-out"> {
+): Promise<SleepEnd> {
   assertNoLocksHeld(`wait for ${what}`);
   workWaits++;
   return await sleepAsync(words, index, value, timeoutMs);
+}
+
+/** One sleep of a wait; the parameters of {@linkcode waitForWork}. */
+export interface Sleep {
+  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly index: number;
+  readonly value: number;
+  readonly timeoutMs: number;
+  readonly what: string;
+}
+
+/** How a sleep ended. */
+export type SleepEnd = "ok" | "not-equal" | "timed-out";
+
+/** A wait that may take several sleeps: yields each, is told how it ended, and returns what came of it. The same steps block, or do not. */
+export type WaitSteps<T> = Generator<Sleep, T, SleepEnd>;
+
+/** Goes through a wait, blocking. What a sleep throws is thrown, and the wait gives back what it has. */
+export function waitThrough<T>(steps: WaitSteps<T>): T {
+  let next = steps.next();
+  try {
+    while (next.done !== true) {
+      const { words, index, value, timeoutMs, what } = next.value;
+      next = steps.next(waitForWork(words, index, value, timeoutMs, what));
+    }
+    return next.value;
+  } finally {
+    if (next.done !== true) steps.return(undefined as T);
+  }
+}
+
+/** Goes through a wait without blocking the isolate's event loop. */
+export async function waitThroughAsync<T>(steps: WaitSteps<T>): Promise<T> {
+  let next = steps.next();
+  try {
+    while (next.done !== true) {
+      const { words, index, value, timeoutMs, what } = next.value;
+      next = steps.next(await waitForWorkAsync(words, index, value, timeoutMs, what));
+    }
+    return next.value;
+  } finally {
+    if (next.done !== true) steps.return(undefined as T);
+  }
 }
 
 /** Sleeps for a lock; only the lock classes call it. */
@@ -61,7 +104,7 @@ export function waitForLock(
   index: number,
   value: number,
   timeoutMs: number,
-): "ok" | "not-equal" | "timed-out" {
+): SleepEnd {
   lockWaits++;
   return Atomics.wait(words, index, value, timeoutMs);
 }
@@ -72,7 +115,7 @@ export async function waitForLockAsync(
   index: number,
   value: number,
   timeoutMs: number,
-): Promise<"ok" | "not-equal" | "timed-out"> {
+): Promise<SleepEnd> {
   lockWaits++;
   return await sleepAsync(words, index, value, timeoutMs);
 }
@@ -82,7 +125,7 @@ async function sleepAsync(
   index: number,
   value: number,
   timeoutMs: number,
-): Promise<"ok" | "not-equal" | "timed-out"> {
+): Promise<SleepEnd> {
   const result = Atomics.waitAsync(words, index, value, timeoutMs);
   if (!result.async) return result.value;
   // Deno's event loop ends while such a promise is pending; a timer keeps it.

@@ -33,8 +33,8 @@ export function markFailure(room: Room, key: Uint32Array, failure: PreparationFa
     try {
       const error = failure.kind === "failed" ? encodeError(failure.error) : encodeError(String(failure.error));
       const blob = room.arena.append(encodeData({ shader: failure.shader, kind: failure.kind, error }));
+      room.arena.share(blob); // first: see preparation.ts
       room.failures.publish(reference, BigInt(blob));
-      room.arena.share(blob);
     } catch (error) {
       room.failures.fail(reference, error);
       throw error;

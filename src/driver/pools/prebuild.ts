@@ -64,13 +64,13 @@ export function announcePipeline<Request>(room: Room, ahead: PipelineAhead<Reque
       priority: ahead.priority,
       bytes: ahead.cacheCanTell ? undefined : ahead.spirvBytes,
       payload: [...blobPayload(blob), ahead.spirvBytes],
+      blobs: 1,
     });
   } catch (error) {
     if (blob !== undefined) room.arena.retire(blob);
     room.pipelines.withdraw(key);
     throw error;
   }
-  room.arena.share(blob);
   room.pipelines.setJob(reference, ticket);
   return true;
 }
@@ -116,38 +116,51 @@ export function runPipelineJob<Request>(
   driver: PipelineDriver<Request>,
   failed: () => void = () => {},
 ): void {
-  const blob = payloadBlob(job.payload);
-  const { request, record } = decodeData(room.arena.read(blob)) as { request: Request; record: Uint8Array | undefined };
-  const begun = room.pipelines.begin(pipelineKey(request));
-  const { reference, pin } = begun;
   try {
-    if (begun.state === "create") {
-      if (job.admitted || driver.cached === undefined) {
-        createNow(room, reference, pin, () => driver.create(request, record), false);
-      } else {
-        let pipeline: bigint | undefined;
-        try {
-          pipeline = driver.cached(request, record);
-        } catch (error) {
-          room.pipelines.fail(reference, error);
-          throw error;
-        }
-        if (pipeline === undefined) {
-          // It needs the compiler: back to the board, where it waits for the budget and can be claimed by who needs it.
-          room.pipelines.postpone(reference, job.ticket);
-          room.board.requeue(job.ticket, job.payload[2]);
-          return;
-        }
-        room.pipelines.publish(reference, pipeline);
-      }
-    }
+    const bytes = room.arena.read(payloadBlob(job.payload));
+    const { request, record } = decodeData(bytes) as { request: Request; record: Uint8Array | undefined };
+    if (!createAhead(room, job, driver, request, record)) return;
   } catch {
-    failed(); // the error is the entry's: who needs the pipeline tries again, and fails there if it must
+    // A creation's error is the entry's, and a table that is closed or full says so to everybody: who needs the pipeline tries again, and fails
+    // there if it must.
+    failed();
+  }
+  room.board.finish(job.ticket);
+}
+
+/** Creates what nobody has created or is creating; false if the job is back on the board. */
+function createAhead<Request>(
+  room: Room,
+  job: ClaimedJob,
+  driver: PipelineDriver<Request>,
+  request: Request,
+  record: Uint8Array | undefined,
+): boolean {
+  const { state, reference, pin } = room.pipelines.begin(pipelineKey(request));
+  try {
+    if (state !== "create") return true;
+    if (job.admitted || driver.cached === undefined) {
+      createNow(room, reference, pin, () => driver.create(request, record), false);
+      return true;
+    }
+    let pipeline: bigint | undefined;
+    try {
+      pipeline = driver.cached(request, record);
+    } catch (error) {
+      room.pipelines.fail(reference, error);
+      throw error;
+    }
+    if (pipeline !== undefined) {
+      room.pipelines.publish(reference, pipeline);
+      return true;
+    }
+    // It needs the compiler: back to the board, where it waits for the budget and can be claimed by who needs it.
+    room.pipelines.postpone(reference, job.ticket);
+    room.board.requeue(job.ticket, job.payload[2]);
+    return false;
   } finally {
     room.pipelines.unpin(pin);
   }
-  room.arena.retire(blob);
-  room.board.finish(job.ticket);
 }
 
 /**
@@ -183,8 +196,5 @@ function pipelineKey(request: unknown): Uint32Array<ArrayBuffer> {
 
 /** The job that was to create what is created here has nothing to do any more. */
 function endQueued(room: Room, ticket: number): void {
-  const queued = ticket === 0 ? undefined : room.board.claim(ticket);
-  if (queued === undefined) return;
-  room.arena.retire(payloadBlob(queued.payload));
-  room.board.finish(queued.ticket);
+  if (ticket !== 0 && room.board.claim(ticket) !== undefined) room.board.finish(ticket);
 }

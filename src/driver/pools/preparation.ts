@@ -189,21 +189,20 @@ export function finishArtifact(room: Room, key: Uint32Array, services: Preparati
 
 /** A worker's part: does one job of the preparation pool. What the recompiler throws is the error of the entry and of the job. */
 export function runRecompileJob(room: Room, job: ClaimedJob, services: PreparationServices = {}): void {
-  const bytes = room.arena.read(payloadBlob(job.payload));
-  const request = decodeData(bytes) as RecompileRequest, key = keyOfBytes(bytes);
-  const shader = job.kind === JobKind.Variant
-    ? new TextDecoder().decode(room.arena.read(shaderBlob(job.payload)))
-    : undefined;
-  const failing = shader === undefined
-    ? undefined
-    : (error: unknown) => noteFailure(room, key, shader, error, services);
   try {
+    const bytes = room.arena.read(payloadBlob(job.payload));
+    const request = decodeData(bytes) as RecompileRequest, key = keyOfBytes(bytes);
+    const shader = job.kind === JobKind.Variant
+      ? new TextDecoder().decode(room.arena.read(shaderBlob(job.payload)))
+      : undefined;
+    const failing = shader === undefined
+      ? undefined
+      : (error: unknown) => noteFailure(room, key, shader, error, services);
     const wanted = shader === undefined && job.payload[2] !== 0;
     room.board.finish(job.ticket, BigInt(recompileOnce(room, request, key, wanted, { ...services, failing })));
   } catch (error) {
     room.board.fail(job.ticket, error);
   }
-  retireBlobs(room, job);
 }
 
 /** Marks what failed ahead of use, and logs it unless it was marked before. */
@@ -262,10 +261,7 @@ function createHere(
     room.artifacts.unpin(pin);
     throw error;
   } finally {
-    if (queued !== undefined) {
-      room.board.finish(queued.ticket);
-      retireBlobs(room, queued);
-    }
+    if (queued !== undefined) room.board.finish(queued.ticket);
   }
 }
 
@@ -276,13 +272,22 @@ function make(
   request: RecompileRequest,
   { find, keep, failing }: PreparationServices,
 ): Artifact {
-  const kept = find?.(request);
+  const kept = keptBefore(find, request);
   if (kept !== undefined) return publish(room, reference, () => kept, failing);
   const start = tracer === undefined ? 0 : performance.now();
   const made = publish(room, reference, () => room.costs.beside(() => recompile(request)), failing);
   tracer?.span("recompile", `recompile ${hex(request.codeAddress)}`, start, performance.now());
   keep?.(request, made);
   return made;
+}
+
+/** What earlier runs left is there to do without: whatever is wrong with it, it is not the request's error. */
+function keptBefore(find: PreparationServices["find"], request: RecompileRequest): Artifact | undefined {
+  try {
+    return find?.(request);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Makes an artifact and publishes it, or the error. */
@@ -304,8 +309,9 @@ function publish(
     }
     throw error;
   }
-  room.artifacts.publish(reference, BigInt(blob));
+  // In this order: who dies in between leaves a blob that nobody needs, and not an artifact whose blob is gone.
   room.arena.share(blob);
+  room.artifacts.publish(reference, BigInt(blob));
   return made;
 }
 
@@ -318,27 +324,28 @@ function submit(
   shader?: Uint8Array,
   wanted = false,
 ): number {
-  const blobs = [request, ...shader === undefined ? [] : [shader]].map((bytes) => room.arena.append(bytes));
-  const payload = [...blobPayload(blobs[0]), ...blobs.length === 1 ? [wanted ? 1 : 0] : blobPayload(blobs[1])];
-  let ticket: number;
+  const blobs: number[] = [];
   try {
-    ticket = room.board.submit({ pool: Pool.Preparation, kind, priority, payload, keep: wanted });
+    blobs.push(room.arena.append(request));
+    if (shader !== undefined) blobs.push(room.arena.append(shader));
+    const rest = shader === undefined ? [wanted ? 1 : 0] : blobPayload(blobs[1]);
+    return room.board.submit({
+      pool: Pool.Preparation,
+      kind,
+      priority,
+      payload: [...blobPayload(blobs[0]), ...rest],
+      blobs: shader === undefined ? 1 : 2,
+      keep: wanted,
+    });
   } catch (error) {
     for (const blob of blobs) room.arena.retire(blob);
     throw error;
   }
-  for (const blob of blobs) room.arena.share(blob);
-  return ticket;
 }
 
 /** The blob with the name of a variant's shader. */
 function shaderBlob(payload: readonly number[]): number {
   return payloadBlob(payload.slice(2));
-}
-
-function retireBlobs(room: Room, { kind, payload }: ClaimedJob): void {
-  room.arena.retire(payloadBlob(payload));
-  if (kind === JobKind.Variant) room.arena.retire(shaderBlob(payload));
 }
 
 function prepared(room: Room, value: bigint, { reference, pin }: { reference: number; pin: number }): PreparedArtifact {

@@ -28,13 +28,12 @@ export function announceProgram(shared: DriverRoom, request: RecompileRequest, p
   try {
     blob = room.arena.append(bytes);
     const payload = [...blobPayload(blob), 0, pool];
-    ticket = room.board.submit({ pool: Pool.Preparation, kind: JobKind.Program, priority: AHEAD, payload });
+    ticket = room.board.submit({ pool: Pool.Preparation, kind: JobKind.Program, priority: AHEAD, payload, blobs: 1 });
   } catch (error) {
     if (blob !== undefined) room.arena.retire(blob);
     if (reference !== undefined) room.artifacts.withdraw(key);
     throw error;
   }
-  room.arena.share(blob);
   if (reference !== undefined) room.artifacts.setJob(reference, ticket);
   shared.want(Pool.Preparation);
 }
@@ -47,7 +46,6 @@ export function runProgramJob(shared: DriverRoom, job: ClaimedJob): void {
   } catch {
     shared.failedAhead(); // why is said by who needs the program
   }
-  room.arena.retire(blob);
   room.board.finish(job.ticket);
 }
 

@@ -53,7 +53,6 @@ export class WriterJobs {
     } catch (error) {
       room.board.fail(job.ticket, error);
     }
-    room.arena.retire(blob);
   }
 
   /** Removes what is too much. */
@@ -75,10 +74,9 @@ export class WriterJobs {
 function submit(room: Room, { folder, limitBytes, entryLimitBytes }: ShaderCacheHandle, work: WriterJob): void {
   const blob = room.arena.append(encodeData({ handle: { folder, limitBytes, entryLimitBytes }, work }));
   try {
-    room.board.submit({ pool: Pool.Writer, kind: JobKind.Entry, payload: blobPayload(blob) });
+    room.board.submit({ pool: Pool.Writer, kind: JobKind.Entry, payload: blobPayload(blob), blobs: 1 });
   } catch (error) {
     room.arena.retire(blob);
     throw error;
   }
-  room.arena.share(blob);
 }

@@ -4,8 +4,8 @@ import type { ClaimedJob, Outcome } from "../../../src/sync/job_types.ts";
 import { mustHold, type Scenario } from "./scenario.ts";
 
 const JOBS = 256, CELLS = 32, POOLS = 2;
-/** Claims of the job in each of the board's places. */
-const CLAIMS = CELLS * 2, NEXT = CLAIMS + 1;
+/** Claims of the job in each of the board's places; jobs so far; jobs whose submitter died before its blob was theirs. */
+const CLAIMS = CELLS * 2, NEXT = CLAIMS + 1, STALE = CLAIMS + 2;
 
 function tickets(words: Int32Array<SharedArrayBuffer>): BigInt64Array<SharedArrayBuffer> {
   return new BigInt64Array(words.buffer, 0, CELLS);
@@ -35,7 +35,8 @@ export const boardScenario: Scenario<JobBoardHandle> = {
         // A claim is counted right after it is made, so a death may lose the count or the end, not both ways.
         const ended = done + failed;
         if (Math.abs(words[CLAIMS] - ended) > deaths) return `${words[CLAIMS]} claims, ${ended} ends, ${deaths} deaths`;
-        return arena.stats().blobs === 0 ? undefined : `${arena.stats().blobs} errors are left`;
+        if (words[STALE] > deaths) return `${words[STALE]} jobs had lost their blobs, ${deaths} deaths`;
+        return arena.stats().blobs === 0 ? undefined : `${arena.stats().blobs} errors or blobs of jobs are left`;
       },
     };
   },
@@ -55,9 +56,23 @@ export const boardScenario: Scenario<JobBoardHandle> = {
         );
       }
     };
+    /** The job's blob, if it has one, says which job it is. */
+    const checkBlob = ({ payload: [low, high, , hasBlob], kind }: ClaimedJob) => {
+      if (hasBlob === 0) return;
+      let content: Uint8Array;
+      try {
+        content = arena.read((low >>> 0) + high * 2 ** 32);
+      } catch (error) {
+        if ((error as { code?: string }).code !== "sync.stale-reference") throw error;
+        Atomics.add(words, STALE, 1);
+        return;
+      }
+      mustHold(new Int32Array(content.buffer)[0] === kind, `the blob of job ${kind} is of job ${content}`);
+    };
     const run = (job: ClaimedJob) => {
       Atomics.add(words, CLAIMS, 1);
-      if (random.oneIn(6) && job.payload[0] === 0) {
+      checkBlob(job);
+      if (random.oneIn(6) && job.payload[2] === 0) {
         Atomics.sub(words, CLAIMS, 1);
         board.requeue(job.ticket, random.below(300));
       } else if (random.oneIn(10)) board.fail(job.ticket, new RangeError(`job ${job.ticket}`));
@@ -72,17 +87,20 @@ export const boardScenario: Scenario<JobBoardHandle> = {
           if (board.stats !== undefined && kept.length > 3) release();
           const budgeted = random.oneIn(2);
           const keep = random.oneIn(4);
+          const kind = Atomics.add(words, NEXT, 1), blob = random.oneIn(2) ? arena.append(Int32Array.of(kind)) : 0;
           let submitted: number;
           try {
             submitted = board.submit({
               pool: random.below(POOLS),
-              kind: Atomics.add(words, NEXT, 1),
+              kind,
               priority: random.below(8),
               bytes: budgeted ? (random.oneIn(10) ? 1500 : random.below(500)) : undefined,
-              payload: [budgeted ? 1 : 0],
+              payload: [blob % 2 ** 32 | 0, Math.floor(blob / 2 ** 32), budgeted ? 1 : 0, blob === 0 ? 0 : 1],
+              blobs: blob === 0 ? undefined : 1,
               keep,
             });
           } catch (error) {
+            if (blob !== 0) arena.retire(blob);
             if ((error as { code?: string }).code !== "sync.board-full") throw error;
             takeOne();
             return;
