@@ -56,7 +56,9 @@ const H_MAGIC = 0, H_QUEUES = 1, H_EPOCH = 2, H_STOP = 3, H_ORDER = 4, H_SEALED 
 /** Words of the header, and of a queue's record: a cache line each. */
 const H_WORDS = 16, R_WORDS = 16;
 const R_TOKEN = 0, R_STATE = 1, R_EPOCH = 2, R_HANDED = 3, R_FINISHED = 4;
-const State = { Running: 0, Waiting: 1, Dead: 2, Left: 3 } as const;
+// R_TOKEN: 0; the token of the queue's isolate; minus that since its death was noticed. So what a dead one's record says is never mixed up with what
+// its successor says, whoever notices the death how late.
+const State = { Running: 0, Waiting: 1, Left: 2 } as const;
 
 /** See the module. */
 export class LabelWatch implements Recoverable {
@@ -200,17 +202,19 @@ export class LabelWatch implements Recoverable {
     }
   }
 
-  /** Marks what belongs to a dead isolate, wakes everybody, and ends all waits unless another isolate will go on. */
+  /**
+   * Marks what belongs to a dead isolate, wakes everybody, and ends all waits unless another isolate will go on. Who did it before may have died in
+   * between: all of it is done again until the queue has another isolate.
+   */
   recover(token: number): number {
     const words = this.#words;
-    let count = 0;
+    let count = 0, found = false;
     for (let queue = 0; queue < this.queues; queue++) {
-      const at = record(queue);
-      if (Atomics.load(words, at + R_TOKEN) !== token) continue;
-      Atomics.store(words, at + R_STATE, State.Dead);
-      if (Atomics.compareExchange(words, at + R_TOKEN, token, 0) === token) count++;
+      const before = Atomics.compareExchange(words, record(queue) + R_TOKEN, token, -token);
+      if (before === token) count++;
+      found ||= before === token || before === -token;
     }
-    if (count === 0) return 0;
+    if (!found) return 0;
     step("labels.recover");
     if (this.#goOn) this.written();
     else this.stop(Stop.Died);
@@ -219,7 +223,7 @@ export class LabelWatch implements Recoverable {
 
   /** Whether the queue's isolate died. */
   isDead(queue: number): boolean {
-    return Atomics.load(this.#words, record(queue) + R_STATE) === State.Dead;
+    return Atomics.load(this.#words, record(queue) + R_TOKEN) < 0;
   }
 
   /** Whether the queue waited when its isolate last said so. */
@@ -245,12 +249,26 @@ export class LabelWatch implements Recoverable {
       if (Atomics.load(words, at + R_STATE) !== State.Waiting || Atomics.load(words, at + R_EPOCH) !== epoch) {
         return false;
       }
+      // Another isolate may take the dead one's place, and write.
+      if (Atomics.load(words, at + R_TOKEN) < 0) return false;
       waiting++;
     }
     step("labels.forever");
-    if (waiting === 0 || Atomics.load(words, H_EPOCH) !== epoch) return false;
+    if (waiting === 0 || Atomics.load(words, H_EPOCH) !== epoch || (this.#goOn && this.#anyDied())) return false;
     this.stop(Stop.Forever);
     return true;
+  }
+
+  /** Whether the isolate of one that waits is dead, though nobody has noticed: another one will go on for it, and may write. */
+  #anyDied(): boolean {
+    let any = false;
+    for (let queue = 0; queue < this.queues; queue++) {
+      const token = Atomics.load(this.#words, record(queue) + R_TOKEN);
+      if (token <= 0 || this.pending(queue) === 0 || !this.#self.registry.isDead(token)) continue;
+      this.recover(token);
+      any = true;
+    }
+    return any;
   }
 
   #lookForDead(): void {
@@ -259,7 +277,7 @@ export class LabelWatch implements Recoverable {
       // Who waits keeps nobody waiting; the supervisor's sweep finds that one.
       if (Atomics.load(this.#words, at + R_STATE) === State.Waiting) continue;
       const token = Atomics.load(this.#words, at + R_TOKEN);
-      if (token !== 0 && token !== this.#self.token && this.#self.registry.isDead(token)) this.recover(token);
+      if (token > 0 && token !== this.#self.token && this.#self.registry.isDead(token)) this.recover(token);
     }
   }
 }

@@ -4,7 +4,7 @@ import { LabelWatch, type LabelWatchHandle, Stop } from "../../src/sync/label_wa
 import { setStepHook } from "../../src/sync/steps.ts";
 import { SyncError } from "../../src/sync/sync_error.ts";
 import { waitCounts } from "../../src/sync/waits.ts";
-import { Members } from "./support/members.ts";
+import { Death, Members } from "./support/members.ts";
 
 /** A watch over so many queues, as each of their isolates has it; `watches[0]` is the supervisor's. */
 function setUp(queues: number, onDeath: "stop" | "go-on" = "stop") {
@@ -238,6 +238,98 @@ Deno.test("where another isolate takes the dead one's place, waits go on, and wh
   const next = members.enter();
   LabelWatch.attach(next, main.handle).enter(1);
   assertEquals(main.isDead(1), false);
+});
+
+/** Runs `act` once, at the moment when somebody looks at a word that holds `value`: right behind a load, or right before an exchange. */
+function whenLookedAt(value: number, act: () => void): () => void {
+  const { load, compareExchange } = Atomics;
+  let once = false;
+  const come = () => {
+    if (once) return;
+    once = true;
+    act();
+  };
+  Object.assign(Atomics, {
+    load(words: Int32Array, index: number) {
+      const seen = load(words, index);
+      if (seen === value) come();
+      return seen;
+    },
+    compareExchange(words: Int32Array, index: number, expected: number, next: number) {
+      if (expected === value) come();
+      return compareExchange(words, index, expected, next);
+    },
+  });
+  return () => Object.assign(Atomics, { load, compareExchange });
+}
+
+Deno.test("who notices a death late says nothing of the isolate that has taken the dead one's place meanwhile", () => {
+  const { members, main, own: [first] } = setUp(2, "go-on"), dead = members.isolates[2];
+  members.kill(dead);
+  const next = LabelWatch.attach(members.enter(), main.handle, { onDeath: "go-on" });
+  const undo = whenLookedAt(dead.token, () => {
+    assertEquals(main.recover(dead.token), 1);
+    assert(main.isDead(1));
+    next.enter(1);
+  });
+  try {
+    assertEquals(first.recover(dead.token), 0);
+  } finally {
+    undo();
+  }
+  assertEquals([main.isDead(1), main.stopped], [false, Stop.None]);
+  main.seal();
+  next.finished(1);
+  assertEquals(first.wait(0, () => false, Infinity), "stopped", "and that it has finished is seen");
+});
+
+Deno.test("who notices a death and dies over it has not kept the others asleep: the sweep wakes them", () => {
+  for (const onDeath of ["stop", "go-on"] as const) {
+    const { members, main, own: [first] } = setUp(2, onDeath), dead = members.isolates[2];
+    members.kill(dead);
+    setStepHook((point) => {
+      if (point === "labels.recover") throw new Error("dies here");
+    });
+    assertThrows(() => first.recover(dead.token), Error, "dies here");
+    const points: string[] = [];
+    setStepHook((point) => points.push(point));
+    members.registry.sweep();
+    setStepHook(undefined);
+    assertEquals(points.filter((point) => point.startsWith("labels")), [
+      "labels.recover",
+      "labels.written",
+      "labels.ring",
+    ]);
+    assertEquals([main.stopped, main.isDead(1)], [onDeath === "stop" ? Stop.Died : Stop.None, true]);
+  }
+});
+
+Deno.test("where somebody takes a dead one's place, waits are not for ever because it waited when it died", () => {
+  const { members, main, own: [first, second] } = setUp(2, "go-on");
+  main.seal();
+  let label = 0, sleeps = 0;
+  const undo = whenItSleeps((nth) => {
+    if (++sleeps > 1) return;
+    assertEquals(nth, 1);
+    // The second one waits as well, and dies; the first one has to look once more, and sleeps again.
+    members.kill(members.isolates[2]);
+    setStepHook((point) => {
+      if (point !== "labels.sleep") return;
+      assert(main.isDead(1));
+      LabelWatch.attach(members.enter(), main.handle, { onDeath: "go-on" }).enter(1);
+      label = 1;
+      main.written();
+      setStepHook(undefined);
+    });
+    assertEquals(first.wait(0, () => label === 1, Infinity), "ready");
+    throw new Death();
+  });
+  try {
+    assertThrows(() => second.wait(1, () => false, Infinity), Death);
+  } finally {
+    undo();
+  }
+  assertEquals([main.stopped, main.isDead(1)], [Stop.None, false]);
 });
 
 Deno.test("an error of the condition ends the wait, and the queue runs again", () => {
