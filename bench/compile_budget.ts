@@ -5,40 +5,42 @@
  *     deno run -A bench/compile_budget.ts [--quick] [--json] [--device] [--rounds N] [--window SECONDS]
  *         [--workers N] [--modules N] [--title N]
  *
- * Room, job board, table of pipelines and workers are the real ones. Every pipeline is announced to the prebuild pool before a queue needs
- * it; the queue asks for one after the other, at the pace at which the pool's share can just keep up, and makes itself what nobody has begun.
- * A run lasts until all are made, or until its window ends. Each is a process of its own, so that its peak is its own; limits alternate, the
- * modules of a round are the same for all of them, and rounds go through the titles (--title: all have that one, and other modules of it).
+ * Room, job board, table of pipelines and workers are the real ones. Three of four pipelines are announced to the prebuild pool before a queue needs
+ * them (upstream's queue made 68 of 285 itself); the queue asks for one after the other, at the pace at which the pool's share can just keep up, and
+ * makes itself what nobody has begun.
+ * A run lasts until all are made, or until its window ends. Each is a process of its own, so that its peak is its own; limits alternate (backwards
+ * in every other round), the modules of a round are the same for all of them, and rounds go through the titles (--title: all have that one, and
+ * other modules of it). Each run is printed as it is measured.
  *
- * By default a stub compiler takes memory and time (see STUB): a driver on the CPU compiles at the first dispatch, outside of
+ * Workers are as many as in the setting that the budget was made for: 12 that compile (24 hardware threads; here 24 workers, half of which compile).
+ *
+ * By default a stub compiler computes (compile_budget/stub.ts): a driver on the CPU compiles at the first dispatch, outside of
  * vkCreateComputePipelines, where the budget holds nothing. With --device the driver compiles real modules (compile_budget/modules.ts): to be
  * run with its own caches off (__GL_SHADER_DISK_CACHE=0).
  */
 import { BUILD_STAMP } from "../src/build_stamp.ts";
+import type { MadeModule } from "./compile_budget/modules.ts";
 import { drawSizes, title, TITLES } from "./compile_budget/sizes.ts";
-import type { RunResult, RunTask, StubCosts } from "./compile_budget/task.ts";
+import type { StubCosts } from "./compile_budget/stub.ts";
+import type { Compiles, RunResult, RunTask } from "./compile_budget/task.ts";
 import { type BenchContext, type BenchResult, type BenchTable, runAsScript } from "./table.ts";
 
 const MIB = 1 << 20;
 /** Limits in MiB; null: none. */
 const LIMITS = [null, 16, 8, 4] as const;
 /**
- * The stub's costs for a byte of SPIR-V. A desktop driver took 0.5 to 1 GB for 3.2 MB (160 to 320 bytes), and 9.9 s for 4.1 MB (2.4
- * microseconds); here both are scaled down, memory by 80 and time by 5, so that a run fits a small
- * machine, taking memory is no work, and a compile is longer than what a busy machine takes to wake somebody.
+ * What the stub takes for a byte of SPIR-V. A desktop driver took 160 to 320 bytes of memory (0.5 to 1 GB for 3.2 MB) and 2.4 microseconds (9.9 s for
+ * 4.1 MB); here less of both, so that a run fits a small machine: what this work takes there alone is measured in each round.
  */
-const STUB: StubCosts & { readonly memoryScale: number; readonly timeScale: number } = {
-  memory: 4,
-  ms: 2.4e-3 / 5,
-  memoryScale: 80,
-  timeScale: 5,
-};
-/** Milliseconds of the driver for a byte, for the queue's pace: 0.43 s for 207 kB. */
-const DEVICE_MS = 2.1e-3;
+const STUB: StubCosts = { memory: 8, visits: 2 };
+/** Modules of the mean size that are compiled alone, one after the other, before a round. */
+const ALONE = 2;
+/** Each so many-th pipeline is not announced. */
+const UNANNOUNCED = 4;
 const SEED = 20261130;
 
-const FULL = { modules: 48, windowMs: 60_000, rounds: TITLES, workers: 8 };
-const FULL_DEVICE = { modules: 48, windowMs: 20_000, rounds: 2, workers: 8 };
+const FULL = { modules: 48, windowMs: 60_000, rounds: TITLES, workers: 24 };
+const FULL_DEVICE = { ...FULL, windowMs: 50_000, rounds: 2 };
 const QUICK = { modules: 6, windowMs: 2_000, rounds: 1, workers: 4 };
 
 /** The table. */
@@ -53,10 +55,10 @@ interface Row {
   limitMiB: number | null;
   peakMiB: number;
   pipelinesPerSecond: number;
-  poolCompiles: number;
-  poolSeconds: number;
-  queueCompiles: number;
-  queueSeconds: number;
+  /** Seconds until a pipeline was there, from the beginning, on average over the pipelines. */
+  readySeconds: number;
+  pool: RowCompiles;
+  queue: RowCompiles;
   /** Seconds that the queue had no pipeline, its own compiles and waits for others' included; for each pipeline that it asked for, ms. */
   blockedSeconds: number;
   blockedMsEach: number;
@@ -64,7 +66,29 @@ interface Row {
   waited: number;
 }
 
-async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
+/** Compiles of the pool or the queue. */
+interface RowCompiles {
+  compiles: number;
+  seconds: number;
+  /** How long a byte took, as a multiple of what it takes alone; null without compiles. */
+  slower: number | null;
+}
+
+/** A round's modules. */
+interface Round {
+  readonly sizes: readonly number[];
+  readonly modules?: readonly string[];
+  /** Nanoseconds for a byte of SPIR-V when nothing else compiles. */
+  readonly aloneNs: number;
+}
+
+/** A run, and what its round's compiles take alone. */
+interface Measured {
+  readonly result: RunResult;
+  readonly aloneNs: number;
+}
+
+async function run({ quick, progress, said }: BenchContext): Promise<BenchResult> {
   const device = Deno.args.includes("--device");
   const size = { ...quick ? QUICK : device ? FULL_DEVICE : FULL };
   size.rounds = argument("--rounds") ?? size.rounds;
@@ -72,37 +96,50 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
   size.workers = argument("--workers") ?? size.workers;
   size.modules = argument("--modules") ?? size.modules;
   const fixed = argument("--title"), titleOf = (round: number) => fixed ?? round % TITLES;
-  const results = LIMITS.map((): RunResult[] => []);
+  const measured = LIMITS.map((): Measured[] => []);
   const folder = await Deno.makeTempDir({ prefix: "anyagc-compile-budget-" });
+  const started = performance.now();
   let name = "";
+  said?.(`title  ${HEAD.join(" | ")}`);
   try {
     for (let round = 0; round < size.rounds; round++) {
-      const sizes = drawSizes(title(titleOf(round)), size.modules, SEED + round);
-      const modules = device ? await makeModules(`${folder}/${round}`, SEED + round, sizes) : undefined;
-      for (const [index, limit] of LIMITS.entries()) {
-        progress(round * LIMITS.length + index, size.rounds * LIMITS.length);
-        const task = taskOf(size, modules?.map(({ bytes }) => bytes) ?? sizes, limit);
-        const result = await runProcess(modules ? { ...task, modules: modules.map(({ path }) => path) } : task);
+      const made = await prepare(
+        `${folder}/${round}`,
+        SEED + round,
+        drawSizes(title(titleOf(round)), size.modules, SEED + round),
+        device,
+      );
+      const mib = made.sizes.reduce((sum, bytes) => sum + bytes, 0) / MIB;
+      said?.(
+        `round ${round}, title ${titleOf(round)}: ${mib.toFixed(1)} MiB, alone ${made.aloneNs.toFixed(0)} ns a byte; ${
+          seconds(started)
+        }`,
+      );
+      const order = LIMITS.map((_, index) => round % 2 === 0 ? index : LIMITS.length - 1 - index);
+      for (const [place, index] of order.entries()) {
+        progress(round * LIMITS.length + place, size.rounds * LIMITS.length);
+        const result = await runProcess(taskOf(size, made, LIMITS[index]));
         if (result.queue.asked === 0 || result.pipelines === 0) throw new Error("a run in which nothing was made");
-        results[index].push(result);
+        const each = { result, aloneNs: made.aloneNs };
+        measured[index].push(each);
+        said?.(`${titleOf(round)}      ${cells(rowOf(LIMITS[index], [each])).join(" | ")}; ${seconds(started)}`);
         name = result.device;
       }
     }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-  const rows = LIMITS.map((limit, index) => rowOf(limit, results[index]));
-  const costs = device ? undefined : STUB;
+  const rows = LIMITS.map((limit, index) => rowOf(limit, measured[index]));
   return {
     data: {
-      schema: "anyagc.bench.compile_budget/1",
+      schema: "anyagc.bench.compile_budget/2",
       device: name,
       seed: SEED,
       title: fixed ?? "all",
       ...size,
-      stub: costs,
+      stub: device ? undefined : STUB,
       rows,
-      runs: results,
+      runs: measured,
     },
     lines: table(rows, name, size, device, [
       ...new Set(Array.from({ length: size.rounds }, (_, round) => titleOf(round))),
@@ -110,24 +147,59 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
   };
 }
 
-function taskOf({ workers, windowMs }: typeof FULL, sizes: readonly number[], limit: number | null): RunTask {
-  const stub = Deno.args.includes("--device") ? undefined : STUB, ms = stub?.ms ?? DEVICE_MS;
+/** Makes a round's modules, if the driver is to compile them, and measures what compiling takes alone. */
+async function prepare(folder: string, seed: number, wanted: readonly number[], device: boolean): Promise<Round> {
+  const files = device ? await makeModules(folder, seed, wanted) : undefined;
+  const sizes = files?.map(({ bytes }) => bytes) ?? wanted, modules = files?.map(({ path }) => path);
   const mean = sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length;
-  // Half of the pool's workers may compile.
-  const paceMs = mean * ms / Math.max(1, workers >> 1);
-  return { limitBytes: limit === null ? null : limit * MIB, workers, sizes, windowMs, paceMs, stub };
+  const near = sizes.map((_, i) => i).sort((a, b) => Math.abs(sizes[a] - mean) - Math.abs(sizes[b] - mean)).slice(
+    0,
+    ALONE,
+  );
+  const { pool } = await runProcess({
+    limitBytes: null,
+    workers: 1,
+    sizes: near.map((i) => sizes[i]),
+    unannounced: 1e9,
+    modules: modules && near.map((i) => modules[i]),
+    windowMs: 60_000,
+    paceMs: 60_000,
+    stub: device ? undefined : STUB,
+  });
+  return { sizes, modules, aloneNs: pool.ms * 1e6 / pool.bytes };
+}
+
+function taskOf({ workers, windowMs }: typeof FULL, { sizes, modules, aloneNs }: Round, limit: number | null): RunTask {
+  const stub = modules === undefined ? STUB : undefined;
+  const mean = sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length;
+  // Half of the pool's workers may compile, and a core compiles one.
+  const paceMs = mean * aloneNs / 1e6 / Math.max(1, Math.min(workers >> 1, navigator.hardwareConcurrency));
+  return {
+    limitBytes: limit === null ? null : limit * MIB,
+    workers,
+    sizes,
+    unannounced: UNANNOUNCED,
+    modules,
+    windowMs,
+    paceMs,
+    stub,
+  };
 }
 
 /** Recompiles modules of such sizes; the sizes are met as nearly as whole operations can. */
 async function makeModules(folder: string, seed: number, sizes: readonly number[]) {
   await Deno.mkdir(folder);
   const made = await script("modules.ts", [folder, String(seed), ...sizes.map(String)]);
-  return made.files as { path: string; bytes: number }[];
+  return made.files as MadeModule[];
 }
 
 async function runProcess(task: RunTask): Promise<RunResult> {
   // What is bundled has no scripts.
-  if (BUILD_STAMP !== undefined) return await (await import("./compile_budget/run.ts")).runTask(task);
+  if (BUILD_STAMP !== undefined) {
+    const { result, close } = await (await import("./compile_budget/run.ts")).runTask(task);
+    await close();
+    return result;
+  }
   return await script("run.ts", [JSON.stringify(task)]);
 }
 
@@ -138,23 +210,34 @@ async function script(name: string, args: readonly string[]) {
     args: ["run", "-A", "--no-check", path, ...args],
   }).output();
   const text = new TextDecoder().decode(stdout);
-  if (code !== 0) throw new Error(`${name}: exit code ${code}\n${text}${new TextDecoder().decode(stderr)}`);
+  // A run ends itself by a signal when its line is written: see run.ts.
+  if (!text.endsWith("}\n")) throw new Error(`${name}: exit code ${code}\n${text}${new TextDecoder().decode(stderr)}`);
   return JSON.parse(text);
 }
 
-function rowOf(limitMiB: number | null, results: readonly RunResult[]): Row {
-  const median = (value: (result: RunResult) => number) => {
-    const sorted = results.map(value).sort((a, b) => a - b);
+function rowOf(limitMiB: number | null, measured: readonly Measured[]): Row {
+  const median = (value: (result: RunResult, aloneNs: number) => number) => {
+    const sorted = measured.map(({ result, aloneNs }) => value(result, aloneNs)).sort((a, b) => a - b);
     return sorted[sorted.length >> 1];
+  };
+  const compiles = (of: (result: RunResult) => Compiles): RowCompiles => {
+    const some = measured.filter(({ result }) => of(result).bytes > 0);
+    const slower = some.map(({ result, aloneNs }) => of(result).ms * 1e6 / of(result).bytes / aloneNs).sort((a, b) =>
+      a - b
+    );
+    return {
+      compiles: median((result) => of(result).compiles),
+      seconds: median((result) => of(result).ms / 1000),
+      slower: slower[slower.length >> 1] ?? null,
+    };
   };
   return {
     limitMiB,
     peakMiB: median(({ peakBytes }) => peakBytes / MIB),
     pipelinesPerSecond: median(({ pipelines, ms }) => pipelines / ms * 1000),
-    poolCompiles: median(({ pool }) => pool.compiles),
-    poolSeconds: median(({ pool }) => pool.ms / 1000),
-    queueCompiles: median(({ queue }) => queue.compiles),
-    queueSeconds: median(({ queue }) => queue.ms / 1000),
+    readySeconds: median(({ readyMs }) => readyMs / 1000),
+    pool: compiles(({ pool }) => pool),
+    queue: compiles(({ queue }) => queue),
     blockedSeconds: median(({ queue }) => queue.blockedMs / 1000),
     blockedMsEach: median(({ queue }) => queue.blockedMs / queue.asked),
     heldMiB: median(({ heldBytes }) => heldBytes / MIB),
@@ -162,31 +245,55 @@ function rowOf(limitMiB: number | null, results: readonly RunResult[]): Row {
   };
 }
 
+const HEAD = [
+  "limit MiB",
+  "peak MiB",
+  "pipelines/s",
+  "s until one is there",
+  "pool: builds / s / times alone",
+  "queue: builds / s / times alone",
+  "queue blocked s",
+  "ms a pipeline",
+  "held at most MiB",
+  "waited",
+];
+
+function cells(row: Row): string[] {
+  const f = (value: number) => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
+  const compiles = ({ compiles, seconds, slower }: RowCompiles) =>
+    `${compiles} / ${f(seconds)} / ${slower === null ? "-" : f(slower)}`;
+  return [
+    String(row.limitMiB ?? "none"),
+    f(row.peakMiB),
+    f(row.pipelinesPerSecond),
+    f(row.readySeconds),
+    compiles(row.pool),
+    compiles(row.queue),
+    f(row.blockedSeconds),
+    f(row.blockedMsEach),
+    f(row.heldMiB),
+    String(row.waited),
+  ];
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1000).toFixed(0)} s`;
+}
+
 function table(rows: readonly Row[], device: string, size: typeof FULL, real: boolean, titles: number[]): string[] {
-  const { modules, rounds, workers, windowMs } = size,
-    f = (value: number) => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
+  const { modules, rounds, workers, windowMs } = size;
   return [
     `${device}: ${modules} modules a round, ${rounds} rounds (titles ${
       titles.join(", ")
     }), ${workers} workers of which ` +
-    `${Math.max(1, workers >> 1)} compile, runs of at most ${windowMs / 1000} s; medians` +
-    (real ? "" : `; stub: ${STUB.memory} bytes and ${Math.round(STUB.ms * 1e6)} ns a byte`),
+    `${Math.max(1, workers >> 1)} compile, ${navigator.hardwareConcurrency} hardware threads, runs of at most ${
+      windowMs / 1000
+    } s; medians` +
+    (real ? "" : `; stub: ${STUB.memory} bytes and ${STUB.visits} visits a byte`),
     "",
-    "| limit MiB | peak MiB | pipelines/s | pool builds / s | queue builds / s | queue blocked s | ms a pipeline | held at most MiB | waited |",
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ...rows.map((row) =>
-      [
-        row.limitMiB ?? "none",
-        f(row.peakMiB),
-        f(row.pipelinesPerSecond),
-        `${row.poolCompiles} / ${f(row.poolSeconds)}`,
-        `${row.queueCompiles} / ${f(row.queueSeconds)}`,
-        f(row.blockedSeconds),
-        f(row.blockedMsEach),
-        f(row.heldMiB),
-        row.waited,
-      ].join(" | ")
-    ).map((line) => `| ${line} |`),
+    `| ${HEAD.join(" | ")} |`,
+    `|${HEAD.map(() => " --- |").join("")}`,
+    ...rows.map((row) => `| ${cells(row).join(" | ")} |`),
   ];
 }
 

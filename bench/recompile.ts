@@ -12,10 +12,9 @@
  */
 import { parseArgs } from "@std/cli";
 import { openSpirvTools } from "../ffi/spirv_tools.ts";
-import { GENERIC_DEVICE } from "../src/recompiler/generic_device.ts";
 import { recompile } from "../src/recompiler/recompile.ts";
-import type { RecompilerDevice, RecompileRequest } from "../src/recompiler/request.ts";
-import { chain, CHAIN_KINDS, CHAIN_USER_SGPRS, type ChainKind } from "./programs/chains.ts";
+import { chain, CHAIN_KINDS, type ChainKind } from "./programs/chains.ts";
+import { chainRequest } from "./programs/request.ts";
 import { peakBytes } from "./peak_memory.ts";
 import { type BenchContext, type BenchResult, type BenchTable, runAsScript } from "./table.ts";
 import { verifyChains } from "./verify_chains.ts";
@@ -27,33 +26,6 @@ const QUICK = [1024];
 /** Operations of the longest program whose words are counted with everything inlined. */
 const MOST_INLINED = 8192;
 const MODES = [0x00, 0xc0, 0xf0];
-
-/** A request for a program of chains.ts, as the driver makes it. */
-export function chainRequest(
-  code: Uint32Array,
-  floatMode: number,
-  device: RecompilerDevice = GENERIC_DEVICE,
-): RecompileRequest {
-  return {
-    code,
-    codeAddress: 0x2_0000_0000n,
-    target: "gfx1013",
-    waveSize: 32,
-    workgroupSize: [32, 1, 1],
-    userSgprCount: CHAIN_USER_SGPRS,
-    workgroupIds: [false, false, false],
-    tgSize: false,
-    scratch: false,
-    threadIdCount: 1,
-    ldsBytes: 0,
-    floatMode,
-    ieee: false,
-    dx10Clamp: false,
-    partialThreads: false,
-    device,
-    resolve: true,
-  };
-}
 
 function wordsOf(code: Uint32Array, floatMode: number, inlined: boolean): number {
   const { spirv } = recompile(chainRequest(code, floatMode));

@@ -10,8 +10,6 @@ export interface BenchContext {
   readonly quick: boolean;
   /** Tells how far it is; throws when the user wants to stop. */
   progress(done: number, total: number): void;
-  /** A row as it is measured, for machines that are lent by the second; a script prints it to stderr. */
-  note?(line: string): void;
   /** Gets lines of the table as soon as they are measured, so that a run that is cut has shown them; absent where the table is printed at the end. */
   said?(line: string): void;
 }

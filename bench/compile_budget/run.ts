@@ -9,13 +9,28 @@ import { announcePipeline } from "../../src/driver/pools/prebuild.ts";
 import { createRoom, Pool, type Room } from "../../src/driver/pools/room.ts";
 import { GpuDevice } from "../../src/gpu/device.ts";
 import type { PipelineRequest } from "../../src/driver/vulkan/pipeline_request.ts";
-import { type IsolateTask, type RunResult, type RunTask, Shared, type StubRequest } from "./task.ts";
+import {
+  Compiled,
+  type Compiles,
+  type IsolateTask,
+  type RunResult,
+  type RunTask,
+  Shared,
+  sharedMs,
+  type StubRequest,
+} from "./task.ts";
 
 /** Instead of no limit: more than all modules. */
 const NO_LIMIT = 2 ** 40;
 
+/** A run's result, and how to end what it began: compiles that its window cut off run on in the driver. */
+export interface Run {
+  readonly result: RunResult;
+  close(): Promise<void>;
+}
+
 /** Does one run. */
-export async function runTask(task: RunTask): Promise<RunResult> {
+export async function runTask(task: RunTask): Promise<Run> {
   const compileBytes = task.limitBytes ?? NO_LIMIT, workers = [1, task.workers, 1] as const;
   const device = task.stub === undefined ? GpuDevice.create() : undefined;
   const driver = device && openDriverRoom(device, { compileBytes, workers });
@@ -26,6 +41,7 @@ export async function runTask(task: RunTask): Promise<RunResult> {
   announceAll(task, room, driver);
   if (!procMemory.beginPeak()) throw new Error("this kernel cannot say how much memory was used at most");
   const resident = procMemory.resident(), start = performance.now();
+  Atomics.store(words, Shared.BeganMs, sharedMs());
   Atomics.store(words, Shared.Begin, 1);
   Atomics.notify(words, Shared.Begin);
   const end = start + task.windowMs;
@@ -37,15 +53,23 @@ export async function runTask(task: RunTask): Promise<RunResult> {
   Atomics.notify(words, Shared.Stop);
   const peakBytes = procMemory.peak() - resident, { budget } = room.board.stats();
   const of = (word: number) => Atomics.load(words, word);
+  const compiles = (first: number): Compiles => ({
+    compiles: of(first + Compiled.Count),
+    ms: of(first + Compiled.Ms),
+    bytes: of(first + Compiled.KiB) * 1024,
+  });
+  const pool = compiles(Shared.Pool), queue = compiles(Shared.Queue);
   const result: RunResult = {
     device: device?.capabilities.name ?? "stub compiler",
+    residentBytes: resident,
     peakBytes,
     ms,
     pipelines,
-    pool: { compiles: of(Shared.PoolCompiles), ms: of(Shared.PoolMs) },
+    readyMs: (of(Shared.Pool + Compiled.ReadyMs) + of(Shared.Queue + Compiled.ReadyMs)) /
+      Math.max(1, pool.compiles + queue.compiles),
+    pool,
     queue: {
-      compiles: of(Shared.QueueCompiles),
-      ms: of(Shared.QueueMs),
+      ...queue,
       asked: of(Shared.Asked),
       blockedMs: of(Shared.BlockedMs),
       ready: of(Shared.Ready),
@@ -53,11 +77,13 @@ export async function runTask(task: RunTask): Promise<RunResult> {
     heldBytes: budget.peak,
     waited: budget.waited,
   };
-  room.board.stop("cancel");
-  await Promise.all(isolates.map(({ done }) => done));
-  await driver?.close();
-  device?.destroy();
-  return result;
+  const close = async () => {
+    room.board.stop("cancel");
+    await Promise.all(isolates.map(({ done }) => done));
+    await driver?.close();
+    device?.destroy();
+  };
+  return { result, close };
 }
 
 function startIsolates(
@@ -80,10 +106,11 @@ function startIsolates(
   });
 }
 
-/** Everything is known before the queue needs it, as after a submission that was walked through. */
-function announceAll({ sizes, modules }: RunTask, room: Room, driver: OwnedDriverRoom | undefined): void {
+/** What is known before the queue needs it, as after a submission that was walked through. */
+function announceAll({ sizes, modules, unannounced }: RunTask, room: Room, driver: OwnedDriverRoom | undefined): void {
   const ahead = { pool: Pool.Prebuild, cacheCanTell: false };
   sizes.forEach((bytes, module) => {
+    if (module % unannounced === unannounced - 1) return;
     if (driver === undefined) {
       announcePipeline<StubRequest>(room, { ...ahead, request: { module, bytes }, spirvBytes: bytes });
     } else {
@@ -95,6 +122,7 @@ function announceAll({ sizes, modules }: RunTask, room: Room, driver: OwnedDrive
 }
 
 if (import.meta.main) {
-  console.log(JSON.stringify(await runTask(JSON.parse(Deno.args[0]))));
-  Deno.exit(0);
+  console.log(JSON.stringify((await runTask(JSON.parse(Deno.args[0]))).result));
+  // Not by exit(): it would wait for, or take the ground from under, threads that are in the driver's compiler.
+  Deno.kill(Deno.pid, "SIGKILL");
 }

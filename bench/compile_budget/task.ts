@@ -1,12 +1,7 @@
 /** What the isolates of a run of bench/compile_budget get and give. */
 import type { DriverRoomHandle } from "../../src/driver/pools/driver_room.ts";
 import type { RoomHandle } from "../../src/driver/pools/room.ts";
-
-/** Bytes of memory that the stub compiler takes for a byte of SPIR-V, and milliseconds. */
-export interface StubCosts {
-  readonly memory: number;
-  readonly ms: number;
-}
+import type { StubCosts } from "./stub.ts";
 
 /** One run: a title's pipelines, made ahead of use by the pool, and asked for by a queue one after the other. */
 export interface RunTask {
@@ -16,6 +11,8 @@ export interface RunTask {
   readonly workers: number;
   /** Bytes of the modules, in the order in which the queue needs them. */
   readonly sizes: readonly number[];
+  /** Each so many-th is not announced to the pool: what its pipeline is only the dispatch knows. */
+  readonly unannounced: number;
   /** The run is cut off after so many milliseconds. */
   readonly windowMs: number;
   /** Milliseconds from one need of the queue to the next, if it has not to wait. */
@@ -26,20 +23,27 @@ export interface RunTask {
   readonly modules?: readonly string[];
 }
 
+/** Compiles that ended within the window. */
+export interface Compiles {
+  readonly compiles: number;
+  /** Milliseconds, and bytes of SPIR-V, of all. */
+  readonly ms: number;
+  readonly bytes: number;
+}
+
 /** What came of a run. */
 export interface RunResult {
   readonly device: string;
-  /** Bytes by which the process grew at most. */
+  /** Bytes that the process had before, and by which it grew at most. */
+  readonly residentBytes: number;
   readonly peakBytes: number;
   /** Milliseconds that it took: the window, or less when everything was made before. */
   readonly ms: number;
-  /** Pipelines that were there at the end. */
+  /** Pipelines that were there at the end; milliseconds until one was, on average. */
   readonly pipelines: number;
-  /** Compiles that ended, and milliseconds of all: by the pool, and by the queue. */
-  readonly pool: { readonly compiles: number; readonly ms: number };
-  readonly queue: {
-    readonly compiles: number;
-    readonly ms: number;
+  readonly readyMs: number;
+  readonly pool: Compiles;
+  readonly queue: Compiles & {
     /** Pipelines that it asked for, and milliseconds until it had them, waiting for the pool's compiles included. */
     readonly asked: number;
     readonly blockedMs: number;
@@ -54,16 +58,25 @@ export interface RunResult {
 /** Words that a run's isolates share. */
 export const Shared = {
   Stop: 0,
-  PoolCompiles: 1,
-  PoolMs: 2,
-  QueueCompiles: 3,
-  QueueMs: 4,
-  Asked: 5,
-  BlockedMs: 6,
-  Ready: 7,
-  Begin: 8,
+  Begin: 1,
+  /** When it began, by the clock of all isolates: {@linkcode sharedMs}. */
+  BeganMs: 2,
+  /** `Compiled`, of the pool and of the queue. */
+  Pool: 4,
+  Queue: 8,
+  Asked: 12,
+  BlockedMs: 13,
+  Ready: 14,
   Words: 16,
 } as const;
+
+/** Words of one who compiles. */
+export const Compiled = { Count: 0, Ms: 1, KiB: 2, ReadyMs: 3 } as const;
+
+/** Milliseconds on a clock that all isolates share, modulo 2^31. */
+export function sharedMs(): number {
+  return Date.now() % 2 ** 31;
+}
 
 /** To an isolate. */
 export interface IsolateTask {

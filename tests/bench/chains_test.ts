@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { chain, CHAIN_KINDS, type ChainKind } from "../../bench/programs/chains.ts";
-import { chainRequest } from "../../bench/recompile.ts";
+import { chainRequest } from "../../bench/programs/request.ts";
 import { floatInputs, verifyChains } from "../../bench/verify_chains.ts";
 import { openSpirvTools } from "../../ffi/spirv_tools.ts";
 import { decode } from "../../src/rdna/decode.ts";

@@ -25,18 +25,23 @@ Deno.test("the same seed draws the same sizes, another one others", () => {
 Deno.test("a run of the stub compiler makes each pipeline once, within the limit", async () => {
   const sizes = [300, 900, 200, 2000, 100, 400].map((kib) => kib * KIB);
   for (const limitBytes of [null, MIB]) {
-    const result = await runTask({
+    const run = await runTask({
       limitBytes,
       workers: 4,
       sizes,
+      unannounced: 3,
       windowMs: 60_000,
       paceMs: 1,
-      stub: { memory: 1, ms: 1e-5 },
+      stub: { memory: 1, visits: 0.1 },
     });
+    const { result } = run;
+    await run.close();
     assertEquals(result.pipelines, sizes.length);
     // What the queue or a worker had only just ended when the last one was there is counted a moment later.
     const compiles = result.pool.compiles + result.queue.compiles;
     assert(compiles <= sizes.length && compiles >= sizes.length - 2, `${compiles} compiles`);
+    // The third and the sixth nobody else knows of.
+    assert(result.queue.compiles >= 1, `${result.queue.compiles} compiles of the queue`);
     assert(result.queue.asked > 0 && result.peakBytes > 0);
     if (limitBytes !== null) assert(result.heldBytes <= MIB || result.heldBytes === 2000 * KIB, `${result.heldBytes}`);
   }
