@@ -27,6 +27,7 @@ import {
 import { floatPushWords } from "./push_types.ts";
 import { DeviceFunctions } from "./device_functions.ts";
 import { judge, type Judgement } from "./judge.ts";
+import { redirected, REDIRECTIONS } from "./outside.ts";
 
 /** What came of running a module. */
 export type CompareRow =
@@ -159,6 +160,9 @@ export function compareModule(module: string, options: CompareOptions): CompareR
         interpret: () => guestResults(new SoftwareDevice(), request),
         inexact: usage.inexact,
         partial: usage.partial,
+        outside: () =>
+          REDIRECTIONS.map((how) => redirected(spirv, how)).filter((each) => each !== undefined)
+            .map(({ words }) => originalResults(gpu, words, reflected, request)),
       });
     } catch (error) {
       return { ...place, outcome: "no-oracle", reason: `interpreter: ${textOf(error)}`, ...stuckIf(error) };

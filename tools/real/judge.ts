@@ -4,7 +4,8 @@
  * - Recompiled code and interpreter must agree to the bit, with the device's own functions in the interpreter. Where they do not, the words must be such
  *   that the machine code leaves them open: they change when the interpreter makes another choice that the hardware may make as well.
  * - Where they agree, the recompiler is right, and the original differs from RADV's code. That must have a reason too: choices as above, choices of a
- *   compiler, or operations with an error bound, and then the difference must be within what these bounds make of the results.
+ *   compiler, operations with an error bound, and then the difference must be within what these bounds make of the results, or accesses outside of arrays
+ *   and buffers, and then the words must change when the original is made to access something else (`outside.ts`).
  *
  * @module
  */
@@ -44,6 +45,8 @@ export interface Case {
   /** Operations of the original that have an error bound, and those that are undefined for some operands, by name (see usageOf). */
   readonly inexact: readonly string[];
   readonly partial: readonly string[];
+  /** Runs the original with indices outside of arrays and buffers led back inside, each time to other elements; nothing where it has no such index. */
+  outside?(): readonly Results[];
 }
 
 /** Runs with an error moved at random. */
@@ -62,7 +65,7 @@ const HARDWARE: readonly (readonly [Freedom, readonly number[]])[] = [
 ];
 
 /** Judges. The interpreter runs once, and once for each choice that is tried. */
-export function judge({ actual, original, interpret, inexact, partial }: Case): Judgement {
+export function judge({ actual, original, interpret, inexact, partial, outside }: Case): Judgement {
   const base = interpret();
   const tried = new Map<Freedom, Results[]>();
   const variants = (freedom: Freedom, seeds: readonly number[]): Results[] => {
@@ -113,6 +116,12 @@ export function judge({ actual, original, interpret, inexact, partial }: Case): 
   }
   if (rest.length > 0 && partial.some((name) => /Div|Mod|Rem/.test(name)) && dividesByZero(interpret)) {
     return { kind: "open", causes: ["a division of integers by zero"] };
+  }
+  if (rest.length > 0) {
+    const [first, ...others] = outside?.() ?? [];
+    const left = rest.filter(({ key, at }) => others.every((each) => each.get(key)![at] === first.get(key)![at]));
+    if (left.length < rest.length) causes.add("accesses outside of arrays and buffers");
+    rest = left;
   }
   if (rest.length > 0) return { kind: "unexplained", where: describe(rest[0], "the original") };
   // Where something is open as well, the run says less than one in which nothing is.

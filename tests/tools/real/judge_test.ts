@@ -67,12 +67,14 @@ function changed(results: Results, words: Readonly<Record<number, number>>): Res
 /** Judges a program of which one side's words are others. */
 function judgeProgram(
   body: (code: Code) => void,
-  { actual, original, inputs, inexact = [], partial = [] }: {
+  { actual, original, inputs, inexact = [], partial = [], outside = [] }: {
     actual?: Readonly<Record<number, number>>;
     original?: Readonly<Record<number, number>>;
     inputs?: readonly number[];
     inexact?: readonly string[];
     partial?: readonly string[];
+    /** Words of the original's runs with indices led back inside. */
+    outside?: readonly Readonly<Record<number, number>>[];
   },
 ): Judgement {
   const interpret = () => run(body, inputs), base = interpret();
@@ -82,6 +84,7 @@ function judgeProgram(
     interpret,
     inexact,
     partial,
+    outside: () => outside.map((words) => changed(base, words)),
   };
   return judge(given);
 }
@@ -251,6 +254,17 @@ Deno.test("a number that no integer holds may become any integer, and an integer
     causes: ["a division of integers by zero"],
   });
   assertEquals(judgeProgram(divide, { inputs: [5, 7], original, partial: ["UMod"] }).kind, "unexplained");
+});
+
+Deno.test("a word that changes with where an index outside of an array leads is open, and no other one", () => {
+  const outside: Record<number, number>[] = [{}, { 5: 1 }, { 5: 2 }];
+  assertEquals(judgeProgram(plain, { original: { 5: 14 }, outside }), {
+    kind: "open",
+    causes: ["accesses outside of arrays and buffers"],
+  });
+  assertEquals(judgeProgram(plain, { original: { 6: 14 }, outside }).kind, "unexplained");
+  assertEquals(judgeProgram(plain, { original: { 5: 14, 6: 14 }, outside }).kind, "unexplained");
+  assertEquals(judgeProgram(plain, { actual: { 5: 14 }, outside }).kind, "wrong", "machine code has no arrays");
 });
 
 Deno.test("judging leaves the interpreter as it was", () => {
