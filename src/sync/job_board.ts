@@ -23,7 +23,7 @@ import { assertNoLocksHeld } from "./held_locks.ts";
 import type { Isolate, Recoverable } from "./isolates.ts";
 import { type BoardStats, boardStats, checkJobs } from "./job_check.ts";
 import { JobCore } from "./job_core.ts";
-import { H, J, JobFlag, JobState, N, P, PRIORITIES, STATE_MASK } from "./job_records.ts";
+import { H, J, JobFlag, JobState, N, P, PRIORITIES } from "./job_records.ts";
 import type { ClaimedJob, JobBoardOptions, JobSpec, Outcome } from "./job_types.ts";
 import { BOARD_MAGIC, newBoard } from "./job_setup.ts";
 import { JobDrains, WORKER_RECHECK_MS } from "./job_drains.ts";

@@ -44,7 +44,21 @@ export const procProbe: ThreadProbe = {
   },
 };
 
+/** All threads of the process, with their names (proc(5): `comm`, at most 15 characters). */
+export function runningThreads(): (ThreadIdentity & { readonly name: string })[] {
+  const found: (ThreadIdentity & { readonly name: string })[] = [];
+  for (const { name: entry } of Deno.readDirSync("/proc/self/task")) {
+    const id = Number(entry), stat = readStat(id);
+    if (stat !== undefined) found.push({ id, ...stat });
+  }
+  return found;
+}
+
 function startTime(thread: number): number | undefined {
+  return readStat(thread)?.start;
+}
+
+function readStat(thread: number): { start: number; name: string } | undefined {
   let text: string;
   try {
     text = Deno.readTextFileSync(`/proc/self/task/${thread}/stat`);
@@ -54,6 +68,6 @@ function startTime(thread: number): number | undefined {
     throw error;
   }
   // The name in parentheses may hold anything; the fields after it start with field 3.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return Number(fields[22 - 3]);
+  const end = text.lastIndexOf(")"), fields = text.slice(end + 2).split(" ");
+  return { start: Number(fields[22 - 3]), name: text.slice(text.indexOf("(") + 1, end) };
 }

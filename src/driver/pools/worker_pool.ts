@@ -6,6 +6,7 @@
  */
 import { HostError } from "../../errors.ts";
 import type { Death } from "../../sync/isolates.ts";
+import { hasEnded, startWatched } from "../../sync/worker_threads.ts";
 import type { ShaderCacheHandle } from "../shader_cache/shader_cache.ts";
 import type { DriverRoomHandle } from "./driver_room.ts";
 import type { LogLine } from "./failures.ts";
@@ -37,6 +38,8 @@ export interface WorkerPoolOptions {
   readonly workers: number;
   /** Workers that may die before the pool gives up; default 16. */
   readonly restarts?: number;
+  /** How often deaths are looked for that no event told of, in milliseconds; default 250. */
+  readonly sweepMs?: number;
   /** Told of every death. */
   readonly onDeath?: (death: Death | undefined, message: string) => void;
   /** Gets the workers' lines; console.error when left out. */
@@ -47,17 +50,26 @@ export interface WorkerPoolOptions {
   readonly driver?: DriverRoomHandle;
 }
 
-/** How often deaths are looked for that no event told of, in milliseconds. */
 const SWEEP_MS = 250;
+/** After so many looks, what a worker said before its thread ended has arrived. */
+const LAST_WORDS_LOOKS = 4;
+
+/** A worker of the pool. */
+interface Member {
+  readonly worker: Worker;
+  /** It has said that it is ready. */
+  attached: boolean;
+  /** How often its thread was seen to have ended. */
+  looks: number;
+}
 
 /** See the module. */
 export class WorkerPool {
   readonly #room: Room;
   readonly #options: WorkerPoolOptions;
-  readonly #workers = new Set<Worker>();
+  readonly #workers = new Set<Member>();
   readonly #timer: ReturnType<typeof setInterval>;
   #restartsLeft: number;
-  #starting = 0;
   #wake: () => void = () => {};
   #changed: Promise<void> = Promise.resolve();
   #stopping = false;
@@ -70,10 +82,7 @@ export class WorkerPool {
     this.#restartsLeft = options.restarts ?? 16;
     this.#arm();
     for (let i = 0; i < options.workers; i++) this.#start();
-    this.#timer = setInterval(() => {
-      this.#sweep("");
-      this.#failKept();
-    }, SWEEP_MS);
+    this.#timer = setInterval(() => this.#look(), options.sweepMs ?? SWEEP_MS);
   }
 
   /** Workers that live. */
@@ -87,17 +96,25 @@ export class WorkerPool {
    * @throws HostError `driver.pool` if they keep dying.
    */
   async ready(): Promise<void> {
-    while (this.#starting > 0 && this.#broken === undefined) await this.#changed;
+    const starting = () => [...this.#workers].some(({ attached }) => !attached);
+    while (this.#broken === undefined && starting()) await this.#changed;
     if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  /** Why nobody is left who would do a job of the pool; undefined while there is somebody. */
+  get failure(): HostError | undefined {
+    return this.#workers.size === 0 ? this.#broken : undefined;
   }
 
   /**
    * Waits until the pool has nothing queued and nothing running.
    *
-   * @returns false if its workers are gone for good, and jobs are left
+   * @returns false if its workers are gone for good ({@linkcode failure}), and jobs are left
    */
   async drained(): Promise<boolean> {
-    while (!await this.#room.board.drainAsync(this.#options.pool, SWEEP_MS)) if (this.#isGone) return false;
+    while (!await this.#room.board.drainAsync(this.#options.pool, SWEEP_MS)) {
+      if (this.failure !== undefined) return false;
+    }
     return true;
   }
 
@@ -121,31 +138,49 @@ export class WorkerPool {
   }
 
   #start(): void {
-    const worker = new Worker(this.#options.module, { type: "module", name: this.#options.name });
-    this.#workers.add(worker);
-    this.#starting++;
-    let attached = false;
-    const settle = () => {
-      if (!attached) this.#starting--;
-      attached = true;
-      this.#notify();
-    };
+    const { module, name, pool, cache, driver, onLog = console.error } = this.#options;
+    let worker: Worker;
+    try {
+      worker = startWatched(() => new Worker(module, { type: "module", name }));
+    } catch (error) {
+      this.#giveUp(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    const member: Member = { worker, attached: false, looks: 0 };
+    this.#workers.add(member);
     worker.onmessage = ({ data }: MessageEvent<PoolWorkerMessage>) => {
-      if (typeof data === "object") return (this.#options.onLog ?? console.error)(data.log);
-      if (data === "done") this.#workers.delete(worker);
-      settle();
+      if (typeof data === "object") return onLog(data.log);
+      if (data === "done") this.#workers.delete(member);
+      member.attached = true;
+      this.#notify();
     };
     worker.onerror = (event) => {
       // Without this, an error in a worker ends the process.
       event.preventDefault();
-      this.#workers.delete(worker);
-      this.#sweep(event.message);
-      if (!this.#stopping && this.#restartsLeft-- > 0) this.#start();
-      else if (!this.#stopping) this.#giveUp(event.message);
-      settle();
+      this.#died(member, event.message);
     };
-    const { pool, cache, driver } = this.#options;
     worker.postMessage({ room: this.#room.handle, pool, cache, driver } satisfies PoolWorkerStart);
+  }
+
+  /** Has what a worker held given back, and another one started in its place: also while the pool is stopped, if jobs are left to finish. */
+  #died(member: Member, message: string): void {
+    if (!this.#workers.delete(member)) return;
+    this.#sweep(message);
+    if (!this.#stopping || !this.#room.board.drain(this.#options.pool, 0)) {
+      if (this.#restartsLeft-- > 0) this.#start();
+      else this.#giveUp(message);
+    }
+    this.#notify();
+  }
+
+  /** What no event tells of. */
+  #look(): void {
+    this.#sweep("");
+    for (const member of this.#workers) {
+      if (!hasEnded(member.worker) || ++member.looks <= LAST_WORDS_LOOKS) continue;
+      this.#died(member, `its thread ended without a word${member.attached ? "" : ", before it was ready"}`);
+    }
+    this.#failKept();
   }
 
   #giveUp(message: string): void {
@@ -157,14 +192,10 @@ export class WorkerPool {
     this.#failKept();
   }
 
-  /** The pool has given up, and its last worker has died. */
-  get #isGone(): boolean {
-    return this.#broken !== undefined && this.#workers.size === 0;
-  }
-
   /** Nobody is left who would do what others wait for. */
   #failKept(): void {
-    if (this.#isGone) this.#room.board.failKept(this.#options.pool, this.#broken);
+    const { failure } = this;
+    if (failure !== undefined) this.#room.board.failKept(this.#options.pool, failure);
   }
 
   #sweep(message: string): void {
