@@ -18,6 +18,7 @@ import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
 import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
 import { observesWave, packedIsCheaper } from "./spirv/lane_mode.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
+import { groupLayout, knownRegisters } from "./stages/group.ts";
 import { recompileStage } from "./stages/recompile_stage.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
@@ -43,7 +44,7 @@ export function recompile(
   watch: Pick<EmitOptions, "account" | "observeConvergence"> = {},
 ): Artifact {
   const refused: AnyAgcError[] = [];
-  const cfg = buildCfg(request.code, { target: request.target, codeAddress: request.codeAddress, refused });
+  const cfg = buildCfg(request.code, { ...placeOf(request), refused });
   observe?.("cfg", () => dumpCfg(cfg));
   const tree = structurize(cfg);
   observe?.("structurize", () => dumpTree(tree, cfg));
@@ -104,6 +105,7 @@ export function recompile(
   const usesGds = cfg.instructions.some(isGds);
   return {
     ...artifact,
+    ...(request.group === undefined ? {} : { group: groupLayout(request, cfg.instructions) }),
     usesGds,
     codeWords: codeWords(cfg),
     instructionCount: cfg.instructions.length,
@@ -121,12 +123,17 @@ function unlessRefused(first: () => Artifact, second: (refusal: LaneModeRefusal)
 }
 
 /** Words of a request's code that belong to the program: up to the last that is reachable; all, without zeros at the end, of code that is malformed. */
-export function programWords({ code, target, codeAddress }: RecompileRequest): number {
+export function programWords(request: RecompileRequest): number {
+  const { code } = request;
   try {
-    return codeWords(buildCfg(code, { target, codeAddress, refused: [] }));
+    return codeWords(buildCfg(code, { ...placeOf(request), refused: [] }));
   } catch {
     return Math.max(1, code.findLastIndex((word) => word !== 0) + 1);
   }
+}
+
+function placeOf(request: RecompileRequest) {
+  return { target: request.target, codeAddress: request.codeAddress, known: knownRegisters(request) };
 }
 
 function codeWords(cfg: Cfg): number {

@@ -1,5 +1,6 @@
 import type { Target } from "../rdna/target.ts";
 import type { Resources } from "./resources/plan.ts";
+import type { GroupLayout, MergedGroup } from "./stages/group.ts";
 import type { GraphicsState } from "./stages/state.ts";
 
 /** What the recompiler must know of the device; plain data, part of the cache key. */
@@ -112,6 +113,11 @@ export interface RecompileRequest {
    * dispatches are off (`stageRequest` of stages/registers.ts makes one).
    */
   graphics?: GraphicsState;
+  /**
+   * The program is the one of a merged group: a workgroup in a row of whole waves, dispatched in x, whose registers and exports are in memory (`groupRequest`
+   * of stages/group_program.ts makes one). Never with `graphics`.
+   */
+  group?: MergedGroup;
   device: RecompilerDevice;
   /**
    * Most windows of the window table that the program may need, 4 when left out. Up to 8 stay in registers, so a smaller number is shorter code; with 1
@@ -187,4 +193,6 @@ export interface Artifact {
   insertedBarriers: number;
   /** Pixel and vertex programs only. */
   graphics?: GraphicsArtifact;
+  /** Merged groups only: what the host must put behind GROUP_ADDRESS, and finds there. */
+  group?: GroupLayout;
 }

@@ -130,6 +130,9 @@ const REQUEST_FIELDS = {
   windows: optional(integer(1, 65536)),
   unalignedLoads: optional(FLAG),
   resolve: optional(FLAG),
+  group: optional(object({
+    next: optional(object({ sgpr: integer(0, 107), offset: integer(0, MAX_CODE_WORDS * 4) })),
+  })),
   device: object(DEVICE_FIELDS),
 } satisfies { readonly [K in keyof Required<Omit<RecompileRequest, "code" | "imageDescriptors" | "graphics">>]: Field };
 

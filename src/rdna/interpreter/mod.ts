@@ -3,7 +3,8 @@
  * simple first and fast second; the recompiler's results are compared with it, and programs run with it where there is no Vulkan.
  *
  * - {@linkcode runDispatch} runs a dispatch: workgroups one after the other, the waves of a workgroup in turns.
- * - {@linkcode runStageWave} runs one wave of a graphics stage, of which the caller says what is in its registers, and gives what it exports.
+ * - {@linkcode runStageWave} runs one wave of a graphics stage, of which the caller says what is in its registers, and gives what it exports;
+ *   {@linkcode runStageGroup} the waves of a merged stage's group.
  * - Integers, IEEE arithmetic (all rounding and denormal modes of MODE), conversions and memory are exact. What the hardware does not document to the bit
  *   is defined in one place each, with the tolerance that a comparison must allow: transcendental functions and division seeds in float/special.ts,
  *   normalized and float formats in memory/formats.ts, texture filtering in image/sample.ts, NaN bits in float/f32.ts.
@@ -18,5 +19,14 @@ export { Access, type Fault, FAULT_NAMES, FaultReason, type MemorySpace } from "
 export { type Window, WindowSpace } from "./machine/window_space.ts";
 export type { Apertures, Message } from "./machine/workgroup.ts";
 export type { Export } from "./stage/exports.ts";
-export { runStageWave, type StageLaunch, type StageResult, type StageWave } from "./stage/run_stage_wave.ts";
+export {
+  runStageGroup,
+  runStageWave,
+  type StageGroupLaunch,
+  type StageGroupResult,
+  type StageLaunch,
+  type StageResult,
+  type StageWave,
+  type WaveRegisters,
+} from "./stage/run_stage_wave.ts";
 export { LANES, type Wave, WaveState } from "./machine/wave.ts";

@@ -13,6 +13,8 @@ export interface CfgOptions {
   codeAddress: bigint;
   /** Byte offset of the first instruction that is executed; 0 by default. */
   entry?: number;
+  /** Scalar registers that are known when the program starts, by number: jumps may depend on them. */
+  known?: ReadonlyMap<number, number>;
   /**
    * Takes what is refused of the program's control flow and what is no instruction, once for each place; the paths end there, so that the rest of the
    * program can be looked at. Without it the first such thing is thrown.
@@ -29,13 +31,13 @@ export interface CfgOptions {
  * s_subvector_loop_*. All errors name the pc.
  */
 export function buildCfg(code: Uint32Array, options: CfgOptions): Cfg {
-  const { target, codeAddress, entry = 0, refused } = options;
+  const { target, codeAddress, entry = 0, known, refused } = options;
   if (entry % 4 !== 0) {
     throw new InvalidInputError("recompiler.entry", "the entry is no multiple of 4 bytes", { pc: entry });
   }
   const scan = new CodeScan(code, target, refused);
   scan.reach(entry / 4, null);
-  const places = scan.indirect ? inlineCalls(scan, entry / 4, codeAddress) : null;
+  const places = scan.indirect ? inlineCalls(scan, entry / 4, codeAddress, known) : null;
   return assemble(scan, places === null ? directKeys(scan, entry / 4) : inlinedKeys(places), places, codeAddress);
 }
 

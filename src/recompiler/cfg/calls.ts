@@ -35,11 +35,16 @@ export const MAX_PLACES = 1 << 18;
 
 const call = opcodeId("s_call_b64");
 
-/** All blocks of all contexts that can be reached from word `entry`. */
-export function inlineCalls(scan: CodeScan, entry: number, codeAddress: bigint): Map<number, Place> {
+/** All blocks of all contexts that can be reached from word `entry`. @param known registers that are known there */
+export function inlineCalls(
+  scan: CodeScan,
+  entry: number,
+  codeAddress: bigint,
+  known: ReadonlyMap<number, number> = new Map(),
+): Map<number, Place> {
   while (true) {
     const splits = scan.splits;
-    const places = new CallInliner(scan, entry, codeAddress).run();
+    const places = new CallInliner(scan, entry, codeAddress, known).run();
     // A jump into the middle of a block that had been followed as a whole: the block boundaries are known now, so start over.
     if (scan.splits === splits) return places;
   }
@@ -56,9 +61,14 @@ class CallInliner {
   private readonly contextOfCall = new Map<string, number>();
   private readonly work: Place[] = [];
 
-  constructor(private readonly scan: CodeScan, entry: number, private readonly codeAddress: bigint) {
+  constructor(
+    private readonly scan: CodeScan,
+    entry: number,
+    private readonly codeAddress: bigint,
+    known: ReadonlyMap<number, number>,
+  ) {
     this.contexts = [{ parent: -1, callee: entry, returnWord: -1 }];
-    this.arrive(0, entry, new Map());
+    this.arrive(0, entry, new Map(known));
   }
 
   run(): Map<number, Place> {

@@ -8,6 +8,8 @@ import { FloatFacts } from "../ir/float_facts.ts";
 import { FloatModes } from "./float_modes.ts";
 import type { ImageNeed } from "./image_descriptor.ts";
 import { refuse } from "./refusal.ts";
+import type { GroupLayout } from "../stages/group.ts";
+import { fillGroupRegisters } from "./stages/group.ts";
 import { fillStageRegisters } from "./stages/registers.ts";
 import { ScopedCache } from "./scoped_cache.ts";
 import { Slot, SlotState } from "./slots.ts";
@@ -62,7 +64,8 @@ export class Lifter {
   /** DPP: which lanes the instruction may write at all; {@linkcode true} in all others. */
   enabled: number;
 
-  constructor(readonly request: RecompileRequest, guards: number) {
+  /** @param group where the registers and exports of a merged group are; absent: the program is none */
+  constructor(readonly request: RecompileRequest, guards: number, readonly group?: GroupLayout) {
     const ir = this.ir = new Ir(4096);
     if (request.resolve) this.resources = ir.resources = new ResourcePlan(ir);
     this.state = new SlotState(guards);
@@ -91,6 +94,10 @@ export class Lifter {
     for (let r = 0; r < 256; r++) state.set(Slot.Vgpr0 + r, zero);
     for (let g = Slot.Guard0; g < state.values.length; g++) state.set(g, this.false);
     if (request.graphics !== undefined) return fillStageRegisters(this);
+    if (this.group !== undefined) {
+      fillGroupRegisters(this, this.group);
+      return this.fillExec();
+    }
     let next = 0;
     for (; next < request.userSgprCount; next++) this.setScalar(next, this.input(InputKind.UserData, next));
     request.workgroupIds.forEach((enabled, axis) => {

@@ -5,6 +5,7 @@ import { OPCODES } from "../../rdna/table.ts";
 import type { Ir } from "../ir/ir.ts";
 import { IfKind, Op, type Type } from "../ir/ops.ts";
 import type { RecompileRequest } from "../request.ts";
+import { groupLayout } from "../stages/group.ts";
 import { Token, type Tree } from "../structurize/tree.ts";
 import { Lifter } from "./context.ts";
 import { HANDLERS } from "./dispatch.ts";
@@ -71,7 +72,8 @@ class TreeWalk {
   constructor(private readonly cfg: Cfg, private readonly tree: Tree, private readonly request: RecompileRequest) {
     this.refusals = new RefusalList(request);
     this.leaves = findLeavingArms(tree);
-    this.l = new Lifter(request, tree.guardCount);
+    const group = request.group === undefined ? undefined : groupLayout(request, cfg.instructions);
+    this.l = new Lifter(request, tree.guardCount, group);
     this.l.knowsApertures = knowsApertures(cfg.instructions);
     this.ir = this.l.ir;
   }

@@ -145,7 +145,7 @@ export function pixelProgram(registers: StageRegisters): StageProgram {
     },
     perSample: (cx(Cx.ScModeCntl1) >>> 16 & 1) === 1,
   };
-  return { state, waveSize: control >>> 15 & 1 ? 32 : 64, ldsBytes: 0, ...common(rsrc1, rsrc2) };
+  return { state, waveSize: control >>> 15 & 1 ? 32 : 64, ldsBytes: 0, ...commonFields(rsrc1, rsrc2) };
 }
 
 /**
@@ -179,7 +179,7 @@ export function vertexProgram(registers: StageRegisters, stages = registers.cont
     state,
     waveSize: wave32 ? 32 : 64,
     ldsBytes: form === "ngg" ? 512 * (rsrc2 >>> 19 & 0xff) : 0,
-    ...common(rsrc1, rsrc2),
+    ...commonFields(rsrc1, rsrc2),
   };
 }
 
@@ -214,7 +214,7 @@ export function stageRequest(
 }
 
 /** Fields that RSRC1 and RSRC2 have in every graphics stage. */
-function common(rsrc1: number, rsrc2: number) {
+export function commonFields(rsrc1: number, rsrc2: number) {
   return {
     userSgprCount: (rsrc2 >>> 1 & 31) | (rsrc2 >>> 27 & 1) << 5,
     scratch: (rsrc2 & 1) !== 0,

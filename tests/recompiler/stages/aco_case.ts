@@ -2,7 +2,7 @@
 import { stageProgramOf } from "../../../src/driver/stage_program.ts";
 import { linearImageDescriptor, rawBufferDescriptor } from "../../../src/guest/harness/descriptors.ts";
 import type { ShaderSource } from "../../../src/guest/shader_source.ts";
-import type { StageCase } from "./frame.ts";
+import type { StageCase } from "./stage_case.ts";
 
 /** One-SGPR pointers get the high half 0xffff8000. */
 const BASE = 0xffff_8000_0000_0000n;

@@ -11,15 +11,9 @@ import { Random } from "../../support/random.ts";
 import { f32Value } from "../../support/spirv_eval/bits.ts";
 import { parseSpirv, type SpirvModule } from "../../support/spirv_eval/parse.ts";
 import { evaluateStage } from "../../support/spirv_eval/stage.ts";
-import {
-  comparePixels,
-  compareVertices,
-  deviceOf,
-  evaluatedPixels,
-  randomPixels,
-  type StageCase,
-  validated,
-} from "./frame.ts";
+import { comparePixels, evaluatedPixels, randomPixels } from "./pixel_frame.ts";
+import { deviceOf, type StageCase, validated } from "./stage_case.ts";
+import { compareVertices } from "./vertex_frame.ts";
 
 /** Records of compute shaders. */
 const COMPUTE = /^(fill_color|copy_consume|render_consume|htile)/;

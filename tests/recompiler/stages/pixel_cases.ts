@@ -1,7 +1,7 @@
 /** Pixel programs that are compared with the interpreter. */
 import { EXPORT_FORMATS, type Interpolant, type PixelState } from "../../../src/recompiler/stages/state.ts";
 import type { StageProgram } from "../../../src/recompiler/stages/registers.ts";
-import type { StageCase } from "./frame.ts";
+import type { StageCase } from "./stage_case.ts";
 import { colors, flat, interpolate, type Lines, pixelState, smooth, TAKE_MASK } from "./programs.ts";
 
 /** A program and its state; run with waves of 32 and 64. */

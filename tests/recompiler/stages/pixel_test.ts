@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { comparePixels } from "./frame.ts";
+import { comparePixels } from "./pixel_frame.ts";
 import { PIXEL_PROGRAMS } from "./pixel_cases.ts";
 import { caseOf } from "./programs.ts";
 

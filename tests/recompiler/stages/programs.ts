@@ -2,7 +2,7 @@
 import type { StageProgram } from "../../../src/recompiler/stages/registers.ts";
 import type { ColorExport, Interpolant, PixelState, VertexState } from "../../../src/recompiler/stages/state.ts";
 import { assemble } from "./assembled.ts";
-import type { StageCase } from "./frame.ts";
+import type { StageCase } from "./stage_case.ts";
 
 /** Names of registers and instructions that depend on the wave's size. */
 export interface Names {

@@ -6,7 +6,8 @@ import { compileGraphics } from "../../../tools/corpus/graphics/main.ts";
 import { findRadv } from "../../../tools/corpus/radv/environment.ts";
 import { corpusFile, corpusNames, corpusTest } from "../../support/corpus.ts";
 import { acoCase } from "./aco_case.ts";
-import { comparePixels, compareVertices } from "./frame.ts";
+import { comparePixels } from "./pixel_frame.ts";
+import { compareVertices } from "./vertex_frame.ts";
 
 /** Pairs that the test compiles itself: few, since RADV takes seconds for each. */
 const SOME = ["three_ways", "discard_quads"];

@@ -1,7 +1,7 @@
 import { assertMatch, assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
-import { requestOf, STAGE_DEVICE } from "./frame.ts";
+import { requestOf, STAGE_DEVICE } from "./stage_case.ts";
 import { caseOf } from "./programs.ts";
 import { REFUSED_PROGRAMS } from "./refusal_cases.ts";
 

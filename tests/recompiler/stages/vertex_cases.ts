@@ -1,6 +1,6 @@
 /** Vertex programs that are compared with the interpreter. */
 import type { VertexState } from "../../../src/recompiler/stages/state.ts";
-import type { StageCase } from "./frame.ts";
+import type { StageCase } from "./stage_case.ts";
 import { type Lines, vertexState } from "./programs.ts";
 
 /** A program and its state; run with waves of 32 and 64. */

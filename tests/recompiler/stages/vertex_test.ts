@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { compareVertices } from "./frame.ts";
+import { compareVertices } from "./vertex_frame.ts";
 import { caseOf } from "./programs.ts";
 import { VERTEX_PROGRAMS } from "./vertex_cases.ts";
 

@@ -1,4 +1,4 @@
-/** Runs one wave of a graphics stage: the caller says what is in its registers, and gets what it exports. */
+/** Runs one wave of a graphics stage, or the waves of a group: the caller says what is in their registers, and gets what they export. */
 import { APERTURES } from "../../apertures.ts";
 import { Operand } from "../../instruction.ts";
 import type { Target } from "../../target.ts";
@@ -22,26 +22,39 @@ export interface StageWave {
   readonly exports: Export[];
 }
 
-/** A wave to run. */
-export interface StageLaunch {
-  /** Guest address of the first instruction. */
-  codeAddress: bigint;
-  target: Target;
-  waveSize: 32 | 64;
+/** What a wave starts with. */
+export interface WaveRegisters {
   /** EXEC. */
   exec: bigint;
   /** Scalar registers from s0 on. */
   scalars: ArrayLike<number>;
   /** Vector registers from v0 on: bits by lane. */
   vectors: readonly ArrayLike<number>[];
+}
+
+/** What all waves of a group have in common. */
+interface StageCode {
+  /** Guest address of the first instruction. */
+  codeAddress: bigint;
+  target: Target;
+  waveSize: 32 | 64;
   ldsBytes?: number;
   /** RSRC1 FLOAT_MODE (8 bits), IEEE_MODE, DX10_CLAMP. */
   floatMode: number;
   ieee: boolean;
   dx10Clamp: boolean;
+}
+
+/** A wave to run. */
+export interface StageLaunch extends StageCode, WaveRegisters {
   /** Pixel waves. */
   primitiveMask?: number;
   parameter?: StageWave["parameter"];
+}
+
+/** The waves of a merged stage's group to run. */
+export interface StageGroupLaunch extends StageCode {
+  readonly waves: readonly WaveRegisters[];
 }
 
 /** What a wave did. */
@@ -52,8 +65,32 @@ export interface StageResult {
   fault: Fault | null;
 }
 
+/** What a group did. */
+export interface StageGroupResult {
+  /** Exports of each wave. */
+  exports: readonly (readonly Export[])[];
+  messages: readonly Message[];
+  /** The first memory fault. */
+  fault: Fault | null;
+}
+
 /** Runs a wave to its end, alone in its group. @throws RefusedError for what is not implemented, with its pc. */
 export function runStageWave(launch: StageLaunch, machine: MachineOptions): StageResult {
+  const { parameter = () => 0, primitiveMask = 0 } = launch;
+  const { exports, messages, fault } = run({ ...launch, waves: [launch] }, machine, { parameter, primitiveMask });
+  return { exports: exports[0], messages, fault };
+}
+
+/** Runs the waves of a group to their end: they share LDS, and wait for each other at barriers. @throws RefusedError for what is not implemented, with its pc. */
+export function runStageGroup(launch: StageGroupLaunch, machine: MachineOptions): StageGroupResult {
+  return run(launch, machine, { parameter: () => 0, primitiveMask: 0 });
+}
+
+function run(
+  launch: StageGroupLaunch,
+  machine: MachineOptions,
+  stage: Pick<StageWave, "parameter" | "primitiveMask">,
+): StageGroupResult {
   const entry = Number(BigInt.asIntN(64, launch.codeAddress));
   const memory = new DispatchMemory(machine.space);
   const messages: Message[] = [];
@@ -68,18 +105,19 @@ export function runStageWave(launch: StageLaunch, machine: MachineOptions): Stag
     instructionLimit: machine.instructionLimit ?? Infinity,
     messages,
   }, launch.ldsBytes ?? 0);
-  const wave = new Wave(launch.waveSize, group, 0);
-  const { parameter = () => 0, primitiveMask = 0 } = launch;
-  wave.stage = { primitiveMask, parameter, exports: [] };
-  for (let s = 0; s < launch.scalars.length; s++) wave.sgpr[s] = launch.scalars[s];
-  launch.vectors.forEach((lanes, v) => {
-    for (let lane = 0; lane < launch.waveSize; lane++) wave.vgpr[v * LANES + lane] = lanes[lane] ?? 0;
+  launch.waves.forEach(({ exec, scalars, vectors }, index) => {
+    const wave = new Wave(launch.waveSize, group, index);
+    wave.stage = { ...stage, exports: [] };
+    for (let s = 0; s < scalars.length; s++) wave.sgpr[s] = scalars[s];
+    vectors.forEach((lanes, v) => {
+      for (let lane = 0; lane < launch.waveSize; lane++) wave.vgpr[v * LANES + lane] = lanes[lane] ?? 0;
+    });
+    wave.sgpr[Operand.Exec] = Number(BigInt.asUintN(32, exec));
+    if (launch.waveSize === 64) wave.sgpr[Operand.ExecHi] = Number(exec >> 32n);
+    wave.mode.set(initialMode(launch.floatMode, launch.ieee, launch.dx10Clamp, undefined));
+    group.waves.push(wave);
   });
-  wave.sgpr[Operand.Exec] = Number(BigInt.asUintN(32, launch.exec));
-  if (launch.waveSize === 64) wave.sgpr[Operand.ExecHi] = Number(launch.exec >> 32n);
-  wave.mode.set(initialMode(launch.floatMode, launch.ieee, launch.dx10Clamp, undefined));
-  group.waves.push(wave);
   group.run();
   memory.settle();
-  return { exports: wave.stage.exports, messages, fault: memory.fault };
+  return { exports: group.waves.map(({ stage }) => stage!.exports), messages, fault: memory.fault };
 }

@@ -10,6 +10,7 @@ import type { Lifter } from "../context.ts";
 import type { Define } from "../dispatch.ts";
 import { refuse } from "../refusal.ts";
 import { Slot } from "../slots.ts";
+import { exportGroup } from "./group.ts";
 
 /** Targets whose components have slots: colours, depth and positions first, then the parameters. */
 const LOW_TARGETS = 16;
@@ -23,6 +24,7 @@ export function exportIndex(target: number): number {
 export function defineExports(define: Define): void {
   define("exp", (l, i) => {
     const { graphics } = l.request;
+    if (l.group !== undefined) return exportGroup(l, i, l.group);
     if (graphics === undefined) refuse("it belongs to graphics stages, this is a compute program");
     if (graphics.stage === "pixel") exportPixel(l, i, graphics);
     else if (i.dim === ExportTarget.Primitive) exportPrimitive(l, i);

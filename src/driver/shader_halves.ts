@@ -1,0 +1,156 @@
+/**
+ * The two halves of a merged program. A merged stage runs two shaders, which are records of their own: the front half (the vertex or domain shader) goes on with
+ * the back half (the geometry or hull shader) by a jump to an address that is in a user SGPR, or there is nothing for the back half to do.
+ *
+ * @module
+ */
+import { AnyAgcError, hex, InvalidInputError, RefusedError, withPlace } from "../errors.ts";
+import type { RegisterValue, ShaderSource } from "../guest/shader_source.ts";
+import { opcodeId } from "../rdna/table.ts";
+import { decode } from "../rdna/decode.ts";
+import { type GroupProgram, groupProgram, type GroupStage } from "../recompiler/stages/group_program.ts";
+import { registersOf, type StageProgram, vertexProgram } from "../recompiler/stages/registers.ts";
+
+/** A program made of two halves: load all of `code` at one address, a multiple of 256. */
+export interface FusedShader {
+  readonly name: string;
+  readonly front: ShaderSource;
+  readonly back: ShaderSource;
+  /** Both halves; of a front half that is all of the program, that alone. */
+  readonly code: Uint32Array;
+  /** Byte offset of the back half; absent where the front half is all of the program. */
+  readonly backOffset?: number;
+  /** What it is recompiled as: a vertex program where each vertex is one of the lane's own, else a merged group. */
+  readonly program: { readonly kind: "vertex"; readonly stage: StageProgram } | {
+    readonly kind: "group";
+    readonly group: GroupProgram;
+  };
+}
+
+/** Code is loaded at multiples of this (SPI_SHADER_PGM_LO counts 256 bytes). */
+const ALIGNMENT = 256;
+const S_CODE_END = 0xbf9f_0000;
+const endpgm = opcodeId("s_endpgm"), setpc = opcodeId("s_setpc_b64");
+
+/**
+ * Puts the halves of a program together.
+ *
+ * @throws InvalidInputError `driver.shader-halves` for shaders that are no halves of one program, RefusedError `recompiler.stage-registers`
+ */
+export function fuseShaderHalves(front: ShaderSource, back: ShaderSource): FusedShader {
+  const stage = stageOf(front, back);
+  const stages = [front, back].map(stagesOf);
+  if (stages[0] !== stages[1]) {
+    throw notHalves(front, back, `their VGT_SHADER_STAGES_EN are ${stages.map((word) => `0x${word.toString(16)}`)}`);
+  }
+  if (front.target !== back.target) throw notHalves(front, back, `they are for ${front.target} and ${back.target}`);
+  const name = `${front.name} + ${back.name}`;
+  try {
+    const goesOn = endsWithJump(front);
+    if (!goesOn) {
+      if (!isEmpty(back)) {
+        throw notHalves(front, back, "the front half does not go on with the back half, which is not empty");
+      }
+      return { name, front, back, code: front.code, program: programOf(stage, front, back, stages[0]) };
+    }
+    const backOffset = Math.ceil(4 * front.code.length / ALIGNMENT) * ALIGNMENT;
+    const code = new Uint32Array(backOffset / 4 + back.code.length).fill(S_CODE_END);
+    code.set(front.code);
+    code.set(back.code, backOffset / 4);
+    const pointer = [...front.userSgprs, ...back.userSgprs].find((each) => each.name === "next_stage_pc");
+    if (pointer === undefined) throw notHalves(front, back, "no user SGPR has the back half's address");
+    const next = { sgpr: pointer.sgpr, offset: backOffset };
+    return { name, front, back, code, backOffset, program: programOf(stage, front, back, stages[0], next) };
+  } catch (error) {
+    throw error instanceof AnyAgcError ? withPlace(error, { file: front.file }) : error;
+  }
+}
+
+/** The half that a program counter is in, and the byte offset in that half's code. */
+export function halfOf(fused: FusedShader, pc: number): { shader: ShaderSource; pc: number } {
+  const { front, back, backOffset } = fused;
+  return backOffset === undefined || pc < backOffset ? { shader: front, pc } : { shader: back, pc: pc - backOffset };
+}
+
+/** An error of a fused program, with the half that it is in: its name, its file and the place in its code. */
+export function withHalf(error: AnyAgcError, fused: FusedShader): AnyAgcError {
+  const at = error.place.pc;
+  if (at === undefined) return withPlace(error, { file: fused.front.file }, `${fused.name}: `);
+  const { shader, pc } = halfOf(fused, at);
+  return withPlace(error, { file: shader.file }, `the ${shader.stage} shader ${shader.name} at its byte ${hex(pc)}: `);
+}
+
+function stageOf(front: ShaderSource, back: ShaderSource): GroupStage {
+  for (const stage of ["geometry", "hull"] as const) {
+    if (front.stage === `${stage}-front` && back.stage === `${stage}-back`) return stage;
+  }
+  throw notHalves(front, back, `their stages are ${front.stage} and ${back.stage}`);
+}
+
+function stagesOf(shader: ShaderSource): number {
+  const { abi } = shader, specials = abi.kind === "agc" ? abi.record.specials : undefined;
+  if (specials !== undefined) return specials.shaderStagesEnable.value;
+  throw new RefusedError(
+    "recompiler.stage-registers",
+    `${shader.name}: the record has no specials, and so no VGT_SHADER_STAGES_EN`,
+    { file: shader.file },
+  );
+}
+
+function programOf(
+  stage: GroupStage,
+  front: ShaderSource,
+  back: ShaderSource,
+  stages: number,
+  next?: { sgpr: number; offset: number },
+): FusedShader["program"] {
+  // What only one of the halves says counts; of what both say, what the back half does.
+  const lists = [front, back].map(registerLists);
+  if (stage === "geometry" && next === undefined && isVertexOnly(stages)) {
+    const all = {
+      sh: [...lists[0].sh, ...lists[1].sh],
+      context: [...lists[0].context, ...lists[1].context],
+    };
+    return { kind: "vertex", stage: vertexProgram(registersOf(all), stages) };
+  }
+  return { kind: "group", group: groupProgram(stage, lists.map(registersOf), stages, next) };
+}
+
+/** VGT_SHADER_STAGES_EN: PRIMGEN_PASSTHRU_EN (25), and none of LS, HS, GS or a domain shader. */
+function isVertexOnly(stages: number): boolean {
+  return (stages >>> 25 & 1) === 1 && (stages & 0x27) === 0 && (stages >>> 3 & 3) !== 1;
+}
+
+function registerLists({ abi, stageRegisters }: ShaderSource): {
+  sh: readonly RegisterValue[];
+  context: readonly RegisterValue[];
+} {
+  if (abi.kind === "agc") return { sh: abi.record.shRegisters, context: abi.record.cxRegisters };
+  return stageRegisters ?? { sh: [], context: [] };
+}
+
+/** Whether a half is one s_endpgm. */
+function isEmpty({ code, target }: ShaderSource): boolean {
+  return decode(code, 0, target).op === endpgm;
+}
+
+/** Whether the code of a half, up to its first end, ends with a jump to an address in registers. */
+function endsWithJump({ code, target, execBytes }: ShaderSource): boolean {
+  for (let word = 0; 4 * word < execBytes;) {
+    const instruction = decode(code, 4 * word, target);
+    if (instruction.op === setpc) return true;
+    if (instruction.op === endpgm) return false;
+    word += instruction.size;
+  }
+  return false;
+}
+
+function notHalves(front: ShaderSource, back: ShaderSource, why: string): InvalidInputError {
+  return new InvalidInputError(
+    "driver.shader-halves",
+    `${front.name} and ${back.name} are no halves of one program: ${why}`,
+    {
+      file: back.file,
+    },
+  );
+}
