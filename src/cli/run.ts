@@ -93,7 +93,7 @@ async function runWithDrivers(context: CommandContext) {
   const program = loadProgram(file);
   const verify = verifyOptions(context);
   const { openDeviceQuickly } = await import("../driver/open_vulkan_device.ts");
-  const { pipelineRows, reportData, reportRows } = await import("./run/report.ts");
+  const { noteRows, pipelineRows, reportData, reportRows } = await import("./run/report.ts");
   // Before the run, so that a folder that cannot be made does not cost its results.
   const frames = program.frame === undefined ? undefined : optionText(context, "frames");
   if (frames !== undefined) await makeFolder(frames);
@@ -139,6 +139,7 @@ async function runWithDrivers(context: CommandContext) {
       ["device", apiVersion === "" ? device.name : `${device.name} (${type}, Vulkan ${apiVersion})`],
       ...note === undefined ? [] : [["why", note] satisfies [string, string]],
       ...reportRows(result),
+      ...noteRows(result, prepared),
       ...pipelineRows(prepared),
     ];
     // A program that stopped halfway has no picture worth keeping: somebody would take it for the result.

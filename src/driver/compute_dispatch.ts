@@ -67,6 +67,7 @@ class DispatchOfPacket implements ComputeDispatch {
     readonly x: number,
     readonly y: number,
     readonly z: number,
+    readonly snapshot: number | undefined,
     private readonly source: PacketSource,
   ) {}
 
@@ -109,6 +110,7 @@ export class DispatchReader {
       isWhole ? x / numThreadsX : x,
       isWhole ? y / numThreadsY : y,
       isWhole ? z / numThreadsZ : z,
+      command.source.snapshot,
       command.source,
     );
   }

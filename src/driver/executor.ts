@@ -16,6 +16,8 @@ export interface ComputeDispatch {
   z: number;
   /** For errors. */
   place: ErrorPlace;
+  /** The guest's shaders as its submission sees them: see `ShaderRegistry.snapshot`. */
+  snapshot?: number;
 }
 
 /** What a program became, for the run's report. */

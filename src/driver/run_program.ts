@@ -41,6 +41,8 @@ export interface RunResult {
   waits: WaitReport[];
   /** Programs that were dispatched. */
   programs: ProgramReport[];
+  /** What was wrong beside the guest's work, or is worth knowing, for people: files that could not be used, shaders that were changed. */
+  notes: string[];
   /** Milliseconds: mapping memory, executing everything, of that on the device where it can tell. */
   timings: { mapMs: number; runMs: number; deviceMs?: number };
 }
@@ -68,6 +70,7 @@ export function emptyResult(): RunResult {
     labels: [],
     waits: [],
     programs: [],
+    notes: [],
     timings: { mapMs: 0, runMs: 0 },
   };
 }
@@ -123,6 +126,11 @@ export function runProgram(
   result.programs = executor.programs();
   judge(program, memory, result);
   return result;
+}
+
+/** Adds notes to a result. Isolates that find the same say the same: it is there once. */
+export function addNotes({ notes }: RunResult, lines: readonly string[]): void {
+  for (const line of lines) if (!notes.includes(line)) notes.push(line);
 }
 
 /** Whether it is the guest's failure, not the host's. */

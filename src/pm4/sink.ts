@@ -18,6 +18,8 @@ export interface CommandMemory {
 export interface PacketSource {
   /** For errors: queue, file offset or guest address, words. */
   errorPlace(): ErrorPlace;
+  /** The submission's. */
+  readonly snapshot?: number;
 }
 
 /** What DISPATCH_DIRECT and DISPATCH_INDIRECT have in common. */

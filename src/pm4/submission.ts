@@ -21,6 +21,8 @@ export interface Submission {
   readonly fileOffset?: number;
   /** Name for messages. */
   readonly label?: string;
+  /** What the guest's shaders were when it was submitted: a number of who keeps them, which goes with its dispatches. */
+  readonly snapshot?: number;
 }
 
 /** Which packets a queue takes. */

@@ -50,4 +50,8 @@ export class PacketInBuffer implements PacketSource {
   errorPlace(): ErrorPlace {
     return placeInBuffer(this.buffer, this.at, this.size);
   }
+
+  get snapshot(): number | undefined {
+    return this.buffer.submission.snapshot;
+  }
 }

@@ -44,6 +44,7 @@ async function replay(
       lines: [
         ...differences.map(describe),
         ...(differences.length > 0 && result.error !== undefined ? [result.error.message] : []),
+        ...result.notes.map((note) => `note: ${note}`),
       ],
       data: {
         device: { name, type, apiVersion, driver },
@@ -55,6 +56,7 @@ async function replay(
         },
         differences,
         ...(result.error === undefined ? {} : { error: result.error.toData() }),
+        notes: result.notes,
         timings: result.timings,
       },
     };

@@ -60,11 +60,16 @@ export function reportRows(result: RunResult): [string, string][] {
   return rows;
 }
 
+/** Rows about what was wrong beside the guest's work; what two tell is there once. */
+export function noteRows(result: RunResult, prepared: PreparedRun | undefined): [string, string][] {
+  return [...new Set([...result.notes, ...prepared?.notes ?? []])].map((note) => ["note", note]);
+}
+
 /** Rows about the pipelines that earlier runs left; none where there were none. */
 export function pipelineRows(prepared: PreparedRun | undefined): [string, string][] {
   if (prepared === undefined) return [];
-  const { replay: { recorded, created, failed, ms: time }, used, built, notes } = prepared;
-  const rows: [string, string][] = notes.map((note) => ["note", note]);
+  const { replay: { recorded, created, failed, ms: time }, used, built } = prepared;
+  const rows: [string, string][] = [];
   if (recorded === 0) return rows;
   const not = failed === 0 ? "" : `, ${failed} could not be created`;
   rows.push([

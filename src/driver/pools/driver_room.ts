@@ -260,6 +260,8 @@ export class OwnedDriverRoom extends DriverRoom {
   readonly #learnedBefore: number;
   /** What was wrong with the file of costs, for people. */
   readonly costNotes: string[] = [];
+  /** What the pools' workers said, for people. */
+  readonly lines: string[] = [];
   readonly #guarding: ReturnType<typeof setInterval>;
   #closed = false;
 
@@ -282,6 +284,9 @@ export class OwnedDriverRoom extends DriverRoom {
     this.#watching = this.#watch();
   }
 
+  /** Keeps a line for the report. */
+  readonly say = (line: string): void => void this.lines.push(line);
+
   /** Starts a pool's workers, if they are not there. Pools start by themselves when something is announced for them. */
   start(pool: number): WorkerPool {
     return this.#pools[pool] ??= new WorkerPool(this.room, {
@@ -289,6 +294,7 @@ export class OwnedDriverRoom extends DriverRoom {
       pool,
       workers: this.#workers[pool] ?? 1,
       driver: this.handle,
+      onLog: this.say,
     });
   }
 

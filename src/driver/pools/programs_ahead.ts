@@ -12,7 +12,7 @@ import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts
 import { imageNeeds, pipelineNow, pipelineRequest } from "../vulkan/pipeline_request.ts";
 import type { DriverRoom } from "./driver_room.ts";
 import { announcePipeline } from "./prebuild.ts";
-import { AHEAD, artifact, keyOfRequest } from "./preparation.ts";
+import { AHEAD, artifact, keyOfRequest, raiseArtifact } from "./preparation.ts";
 import { blobPayload, JobKind, payloadBlob, Pool } from "./room.ts";
 
 /**
@@ -24,6 +24,8 @@ import { blobPayload, JobKind, payloadBlob, Pool } from "./room.ts";
 export function announceProgram(shared: DriverRoom, request: RecompileRequest, pool: number = Pool.Prebuild): void {
   const { room } = shared, { bytes, key } = keyOfRequest(request);
   const reference = room.artifacts.announce(key);
+  // A submission that is on its way names it: what a loader has queued for it comes first.
+  if (reference === undefined) raiseArtifact(room, key);
   let ticket: number, blob: number | undefined;
   try {
     blob = room.arena.append(bytes);

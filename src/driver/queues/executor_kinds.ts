@@ -8,6 +8,8 @@ export interface OpenedExecutor {
   readonly self: Isolate;
   /** Has been attached to the memory. */
   readonly executor: ComputeExecutor;
+  /** What was wrong beside the guest's work, for people; asked for when everything is closed. */
+  notes?(): readonly string[];
   /** Whether the device may still be working on guest memory. */
   hung?(): boolean;
   /** Closes the executor and what came with it; closing the executor is enough when left out. The isolate stays a member. */

@@ -86,6 +86,8 @@ export interface QueueResults {
   /** Modules of the programs, where things are recorded. */
   readonly modules: readonly (Uint32Array | undefined)[];
   readonly deviceMs?: number;
+  /** What was wrong beside the guest's work, for people. */
+  readonly notes?: readonly string[];
   /** The device may still be working on guest memory. */
   readonly hung: boolean;
 }

@@ -187,10 +187,10 @@ class QueueIsolate {
     };
     if (this.#opened.close === undefined) executor.close();
     else this.#opened.close();
-    const hung = this.#opened.hung?.() ?? false;
+    const hung = this.#opened.hung?.() ?? false, notes = this.#opened.notes?.();
     // Views of memory that main will unmap.
     this.#memory.clear();
-    this.#scope.postMessage({ ...results, hung });
+    this.#scope.postMessage({ ...results, notes, hung });
     this.#labels.leave(place);
     self.registry.leave(self);
   }

@@ -14,7 +14,7 @@ import { type ValidatedSubmission, validateSubmission } from "../../pm4/mod.ts";
 import { Stop } from "../../sync/label_watch.ts";
 import type { ProgramReport } from "../executor.ts";
 import type { Timeline } from "../recording/timeline.ts";
-import { emptyResult, isGuestError, judge, type RunResult, waitForever } from "../run_program.ts";
+import { addNotes, emptyResult, isGuestError, judge, type RunResult, waitForever } from "../run_program.ts";
 import { inOrder, mergeDeviceMs, mergePrograms } from "./merge_results.ts";
 import type { ExecutorSource } from "./messages.ts";
 import { QueueRun, type QueueRunEnd, type QueueRunOptions } from "./queue_run.ts";
@@ -29,6 +29,8 @@ export interface RunQueuesOptions extends Pick<QueueRunOptions, Passed> {
   readonly kind: string;
   /** Makes mapped memory reachable for the queues' executors, and says where those come from. */
   readonly attach: (memory: GuestMemory) => ExecutorSource;
+  /** What the guest's shaders are when a submission is made: see `Submission.snapshot`. */
+  readonly snapshot?: () => number | undefined;
   /** Gets what the queues do. */
   readonly timeline?: Timeline;
   /** Called when something was added to the timeline. */
@@ -76,7 +78,8 @@ export async function runQueues(
     for (const submission of program.submissions) {
       queueKind(submission.queue);
       if (!result.queues.includes(submission.queue)) result.queues.push(submission.queue);
-      submissions.push(validateSubmission({ ...submission, file: program.sourceFile }, memory));
+      const made = { ...submission, file: program.sourceFile, snapshot: options.snapshot?.() };
+      submissions.push(validateSubmission(made, memory));
       result.submissions++;
     }
     for (const submission of submissions) run.submit(submission);
@@ -110,6 +113,7 @@ function fillIn(result: RunResult, end: QueueRunEnd, options: RunQueuesOptions):
   result.labels = inOrder(all.map(({ labels }) => labels));
   result.waits = inOrder(all.map(({ waits }) => waits));
   result.timings.deviceMs = mergeDeviceMs(all);
+  addNotes(result, all.flatMap(({ notes = [] }) => notes));
   for (const { report, words } of mergePrograms(all)) {
     result.programs.push(report);
     if (words !== undefined) options.keepModule?.(report, words);

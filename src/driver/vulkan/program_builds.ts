@@ -10,6 +10,7 @@ import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
 import { profileCreation } from "../compile_cost/profile_draw.ts";
+import type { RegisteredShader } from "../registry/programs.ts";
 import type { RequestDump } from "../request_dump.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { PipelineStore } from "../warm_start/pipeline_store.ts";
@@ -39,9 +40,10 @@ export interface ProgramBuilds {
   /**
    * The program of a request. Needs no lock, and may take long.
    *
+   * @param shader the guest's, if its code is registered
    * @throws what the recompiler throws
    */
-  artifact(request: RecompileRequest): MadeArtifact;
+  artifact(request: RecompileRequest, shader?: RegisteredShader): MadeArtifact;
   /**
    * The pipeline of a program. Needs no lock, and may take very long. It is used only while it is pinned.
    *

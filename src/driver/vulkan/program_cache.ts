@@ -9,6 +9,8 @@ import { imageClass, NeedsImageDescriptors } from "../../recompiler/lift/image_d
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import { MAX_CODE_BYTES, recompileRequest } from "../compute_dispatch.ts";
 import type { ComputeDispatch, ProgramReport } from "../executor.ts";
+import type { RegisteredShader } from "../registry/programs.ts";
+import type { ShaderRegistry } from "../registry/shader_registry.ts";
 import { pipelineNow } from "./pipeline_request.ts";
 import type { MadeArtifact, MadePipeline, ProgramBuilds } from "./program_builds.ts";
 import { type PreparedProgram, preparedProgram } from "./resolver.ts";
@@ -40,6 +42,8 @@ export interface ProgramOptions {
   unalignedLoads: boolean;
   /** The device's. */
   capabilities: Pick<DeviceCapabilities, "name" | "limits">;
+  /** The guest's shaders; code that is not among them is what is in memory. */
+  registry?: ShaderRegistry;
 }
 
 /** Code with the state that it is dispatched with. */
@@ -54,6 +58,8 @@ interface ProgramSource {
   readonly programs: Map<string, LoadedProgram>;
   /** The only program of a source without images. */
   only: LoadedProgram | undefined;
+  /** The registration that it was compared with last. */
+  seen: RegisteredShader | undefined;
 }
 
 /** Programs that differ in their code alone: the state of a dispatch, and where its code lies. */
@@ -71,6 +77,9 @@ interface ProgramState {
   readonly sources: ProgramSource[];
   /** Code that was announced. */
   readonly announced: Uint32Array[];
+  /** What a submission with this snapshot finds registered at the address. */
+  shader: RegisteredShader | undefined;
+  snapshot: number;
   /** The window of the code while `memory` has `generation`, and the index of the first word in it. */
   window: MemoryWindow | undefined;
   at: number;
@@ -103,6 +112,10 @@ export class ProgramCache {
   load(dispatch: ComputeDispatch, memory: GuestMemory, windows: number, resolve: boolean): LoadedProgram {
     const state = this.#state(dispatch, memory, windows, resolve);
     const known = knownSource(state);
+    if (known !== undefined && known.seen !== state.shader) {
+      this.#registered(state, memory);
+      known.seen = state.shader;
+    }
     if (known?.only !== undefined) return known.only;
     try {
       if (known === undefined) return this.#begin(state, dispatch, memory);
@@ -110,7 +123,8 @@ export class ProgramCache {
       const loaded = known.programs.get(images.key);
       if (loaded !== undefined) return loaded;
       const request = { ...known.request, imageDescriptors: images.descriptors };
-      return this.#add(known, images.key, request, this.#builds.artifact(request), dispatch);
+      const made = this.#builds.artifact(request, this.#registered(state, memory));
+      return this.#add(known, images.key, request, made, dispatch);
     } catch (error) {
       throw inProgram(error, dispatch);
     }
@@ -129,7 +143,7 @@ export class ProgramCache {
       if (known === undefined) {
         const { words } = state.window!;
         if (state.announced.some((code) => holds(words, state.at, code))) return;
-        const code = codeOf(state).slice();
+        const code = this.#code(state, memory);
         state.announced.push(code.slice(0, builds.announce(this.#request(state, dispatch, code))));
         return;
       }
@@ -218,6 +232,8 @@ export class ProgramCache {
         resolve,
         sources: [],
         announced: [],
+        shader: undefined,
+        snapshot: 0,
         window: undefined,
         at: 0,
         memory: undefined,
@@ -231,7 +247,27 @@ export class ProgramCache {
       state.memory = memory;
       state.generation = memory.generation;
     }
+    const { registry } = this.#options;
+    if (registry !== undefined) {
+      const snapshot = dispatch.snapshot ?? registry.snapshot();
+      if (state.snapshot !== snapshot) {
+        state.shader = registry.find(address, snapshot);
+        state.snapshot = snapshot;
+      }
+    }
     return state;
+  }
+
+  /** The registration of a state's code, if memory still holds it; if not, the code is what is in memory, as if nobody had registered it. */
+  #registered({ shader }: ProgramState, memory: GuestMemory): RegisteredShader | undefined {
+    if (shader === undefined || shader.code.firstChange(memory) === -1) return shader;
+    this.#options.registry!.sayChanged(shader);
+    return undefined;
+  }
+
+  /** A copy of the code, with what may lie behind it where it is not registered. */
+  #code(state: ProgramState, memory: GuestMemory): Uint32Array<ArrayBuffer> {
+    return new Uint32Array(this.#registered(state, memory)?.code.words ?? codeOf(state));
   }
 
   #request(
@@ -250,11 +286,12 @@ export class ProgramCache {
 
   /** A source that is new here. */
   #begin(state: ProgramState, dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
-    const code = codeOf(state).slice(), { userData } = dispatch, { capabilities } = this.#options;
+    const code = this.#code(state, memory), shader = this.#registered(state, memory);
+    const { userData } = dispatch, { capabilities } = this.#options;
     let request = this.#request(state, dispatch, code), plain = request;
     let needs: NeedsImageDescriptors | undefined;
     for (;;) {
-      const made = this.#artifact(request);
+      const made = this.#artifact(request, shader);
       const now = made instanceof NeedsImageDescriptors
         ? pipelineNow(request, made, capabilities, { userData, memory })
         : pipelineNow(request, made.artifact, capabilities);
@@ -272,6 +309,7 @@ export class ProgramCache {
           needs,
           programs: new Map(),
           only: undefined,
+          seen: state.shader,
         };
         const images = needs === undefined ? "" : imagesKey(request.imageDescriptors!);
         const loaded = this.#add(source, images, request, made, dispatch);
@@ -281,9 +319,9 @@ export class ProgramCache {
     }
   }
 
-  #artifact(request: RecompileRequest): MadeArtifact | NeedsImageDescriptors {
+  #artifact(request: RecompileRequest, shader?: RegisteredShader): MadeArtifact | NeedsImageDescriptors {
     try {
-      return this.#builds.artifact(request);
+      return this.#builds.artifact(request, shader);
     } catch (error) {
       if (error instanceof NeedsImageDescriptors) return error;
       throw error;
@@ -344,7 +382,7 @@ function refusal(
 }
 
 /** Rounds a number of windows up to a power of two, so that programs are not recompiled for each window that appears. */
-function windowRoom(windows: number): number {
+export function windowRoom(windows: number): number {
   return windows <= 1 ? 1 : 2 ** (32 - Math.clz32(windows - 1));
 }
 

@@ -9,6 +9,8 @@ import type { Isolate } from "../../sync/isolates.ts";
 import { attachDriverRoom, type DriverRoom, type DriverRoomHandle } from "../pools/driver_room.ts";
 import { openRequestDump } from "../request_dump.ts";
 import type { PreparationServices } from "../pools/preparation.ts";
+import { Pool } from "../pools/room.ts";
+import { type RegistryHandle, ShaderRegistry } from "../registry/shader_registry.ts";
 import type { SharedGuest } from "./shared_guest.ts";
 import { VulkanExecutor } from "./vulkan_executor.ts";
 
@@ -16,6 +18,8 @@ import { VulkanExecutor } from "./vulkan_executor.ts";
 export interface VulkanQueueData {
   readonly room: DriverRoomHandle;
   readonly guest: SharedGuest;
+  /** The guest's shaders, where some are registered. */
+  readonly registry?: RegistryHandle;
   readonly target: Target;
   /** See `RecompileRequest.unalignedLoads`. */
   readonly unalignedLoads: boolean;
@@ -35,7 +39,7 @@ export interface VulkanQueue {
   readonly executor: VulkanExecutor;
   /** Whether the device may still be working on guest memory. */
   hung(): boolean;
-  /** What was wrong with files, for people. */
+  /** What was wrong with files, and what was found of shaders, for people. */
   notes(): string[];
   /** Closes the executor, and says which shaders it used. */
   close(): void;
@@ -54,13 +58,20 @@ export function openVulkanQueue(
 ): VulkanQueue {
   const room = attachDriverRoom(data.room, services);
   const { target, unalignedLoads, guest, timeout } = data;
-  const queue = data.queue % room.device.queues.length;
+  const queue = data.queue % room.device.queues.length, lines: string[] = [];
+  const registry = data.registry &&
+    ShaderRegistry.attach(room.room, data.registry, {
+      memory,
+      services: room.services,
+      queued: () => room.want(Pool.Preparation),
+      log: (line) => void lines.push(line),
+    });
   const executor = new VulkanExecutor(room.device, {
     target,
     unalignedLoads,
     timeout,
     dump: openRequestDump(),
-    shared: { room, guest, queue },
+    shared: { room, guest, queue, registry },
   });
   executor.attach(memory);
   return {
@@ -68,7 +79,7 @@ export function openVulkanQueue(
     room,
     executor,
     hung: () => executor.hung,
-    notes: () => room.notes,
+    notes: () => [...lines, ...room.notes],
     close() {
       executor.close();
       room.keepShaders();

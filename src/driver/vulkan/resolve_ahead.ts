@@ -12,6 +12,7 @@ import { DispatchWalk } from "../../pm4/walk.ts";
 import type { Target } from "../../rdna/target.ts";
 import { DispatchReader } from "../compute_dispatch.ts";
 import type { DriverRoom } from "../pools/driver_room.ts";
+import type { ShaderRegistry } from "../registry/shader_registry.ts";
 import { ProgramCache } from "./program_cache.ts";
 import { RoomBuilds } from "./room_builds.ts";
 import type { SharedGuest } from "./shared_guest.ts";
@@ -20,6 +21,8 @@ import type { SharedGuest } from "./shared_guest.ts";
 export interface ResolveAheadOptions {
   readonly target: Target;
   readonly unalignedLoads: boolean;
+  /** The guest's shaders, in this isolate. */
+  readonly registry?: ShaderRegistry;
 }
 
 /** For the isolate that queues submissions; of a run. */

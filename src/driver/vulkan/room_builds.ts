@@ -5,6 +5,8 @@ import type { DriverRoom } from "../pools/driver_room.ts";
 import { computePipeline } from "../pools/prebuild.ts";
 import { artifact } from "../pools/preparation.ts";
 import { announceProgram } from "../pools/programs_ahead.ts";
+import type { RegisteredShader } from "../registry/programs.ts";
+import type { ShaderRegistry } from "../registry/shader_registry.ts";
 import type { RequestDump } from "../request_dump.ts";
 import { encodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import { imageNeeds, pipelineRequest } from "./pipeline_request.ts";
@@ -15,22 +17,34 @@ export class RoomBuilds implements ProgramBuilds {
   readonly #shared: DriverRoom;
   readonly #dump: RequestDump | undefined;
   readonly #beforeWork: () => void;
+  readonly #registry: ShaderRegistry | undefined;
 
   /**
    * @param shared stays the caller's
    * @param beforeWork called before a program is made or waited for, which may take long; what it throws is thrown
+   * @param registry of the guest's shaders, in this isolate
    */
-  constructor(shared: DriverRoom, dump: RequestDump | undefined, beforeWork: () => void = () => {}) {
+  constructor(
+    shared: DriverRoom,
+    dump: RequestDump | undefined,
+    beforeWork: () => void = () => {},
+    registry?: ShaderRegistry,
+  ) {
     this.#shared = shared;
     this.#dump = dump;
     this.#beforeWork = beforeWork;
+    this.#registry = registry;
   }
 
-  artifact(request: RecompileRequest): MadeArtifact {
+  artifact(request: RecompileRequest, shader?: RegisteredShader): MadeArtifact {
     this.#beforeWork();
     const { room, services } = this.#shared, start = performance.now();
     const file = this.#dump?.write(request), common = commonRequest(request);
     try {
+      if (shader !== undefined && this.#registry !== undefined) {
+        const { artifact } = this.#registry.make(shader, common);
+        return { artifact, recompileMs: performance.now() - start };
+      }
       const { artifact: made, pin } = artifact(room, common, services);
       room.artifacts.unpin(pin); // it is a copy
       return { artifact: made, recompileMs: performance.now() - start };

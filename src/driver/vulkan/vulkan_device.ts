@@ -17,7 +17,7 @@ import type {
 } from "../device.ts";
 import type { OwnedDriverRoom } from "../pools/driver_room.ts";
 import { openRequestDump } from "../request_dump.ts";
-import { runProgram, type RunResult } from "../run_program.ts";
+import { addNotes, runProgram, type RunResult } from "../run_program.ts";
 import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import { openShaderCache } from "../shader_cache/open_cache.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
@@ -123,8 +123,9 @@ export class VulkanDevice implements WrappableDevice {
     const opened = await this.#openRoom(program), { room } = opened;
     const before = room.creations().created;
     const onHung = () => this.#hung = true;
+    let run: ProgramRun | undefined;
     try {
-      let run = await runAtOnce(room, program, hooks, { unalignedLoads: false, onHung });
+      run = await runAtOnce(room, program, hooks, { unalignedLoads: false, onHung });
       if (run.result.error?.code === UNALIGNED_LOAD && !this.#hung) {
         run.close();
         run = await runAtOnce(room, program, hooks, { unalignedLoads: true, onHung });
@@ -137,6 +138,8 @@ export class VulkanDevice implements WrappableDevice {
       this.#cannotShare = true;
     } finally {
       await this.#closeRoom();
+      // Workers say the last when they go home.
+      if (run !== undefined) addNotes(run.result, [...this.#cacheNotes, ...room.notes, ...room.lines]);
     }
     return this.run(program, hooks);
   }
@@ -173,6 +176,7 @@ export class VulkanDevice implements WrappableDevice {
       release();
       throw error;
     }
+    addNotes(result, this.#cacheNotes);
     return {
       result,
       memory,
@@ -250,6 +254,11 @@ export class VulkanDevice implements WrappableDevice {
     if (opened === undefined) return;
     await opened.room.close(this.#hung);
     if (!this.#hung) opened.store?.cache?.close();
+  }
+
+  /** What was wrong with the shader cache. */
+  get #cacheNotes(): readonly string[] {
+    return this.#shaders?.cache?.notes ?? [];
   }
 
   #shaderCache(): ShaderCache | undefined {

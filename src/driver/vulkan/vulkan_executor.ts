@@ -15,6 +15,7 @@ import { assertNoLocksHeld } from "../../sync/held_locks.ts";
 import { tracer } from "../../sync/tracer.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
 import type { DriverRoom } from "../pools/driver_room.ts";
+import type { ShaderRegistry } from "../registry/shader_registry.ts";
 import type { RequestDump } from "../request_dump.ts";
 import { checkScratchRing } from "../scratch_ring.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
@@ -38,6 +39,8 @@ export interface SharedExecution {
   readonly guest: SharedGuest;
   /** Index of its VkQueue in `GpuDevice.queues`; several executors may use the same one. */
   readonly queue: number;
+  /** The guest's shaders, in this isolate; where there is none, all code is unregistered. */
+  readonly registry?: ShaderRegistry;
 }
 
 /** Options of {@linkcode VulkanExecutor}. */
@@ -146,11 +149,12 @@ export class VulkanExecutor implements ComputeExecutor {
       this.recompilerDevice = shared.room.recompilerDevice;
       this.#layout = shared.room.layout;
       // Other queues may wait for what is recorded: it is not held back by a recompile, nor by a compile of the driver's.
-      this.#builds = new RoomBuilds(shared.room, dump, () => this.drain());
+      this.#builds = new RoomBuilds(shared.room, dump, () => this.drain(), shared.registry);
     }
     this.#queue = new CommandQueue(device, { timestamps: 2, buffers: BATCHES, queue: shared?.queue, timeout });
     this.#contexts = new ContextBlocks(device, BATCH * BATCHES);
-    const programs = { target, unalignedLoads, device: this.recompilerDevice, capabilities };
+    const registry = shared?.registry;
+    const programs = { target, unalignedLoads, device: this.recompilerDevice, capabilities, registry };
     this.#programs = new ProgramCache(this.#builds, programs);
   }
 

@@ -24,6 +24,7 @@ const passed: RunResult = {
     createMs: 11.75,
     dispatches: 1,
   }],
+  notes: [],
   timings: { mapMs: 0.5, runMs: 150, deviceMs: 120.4 },
 };
 

@@ -53,6 +53,7 @@ function ran(
       labels: [],
       waits: [],
       programs: [],
+      notes: [],
       timings: { mapMs: 0, runMs: 0 },
       ...result,
     },
