@@ -11,10 +11,12 @@ import type { ValidatedSubmission } from "../../pm4/validated.ts";
 import { decodeError, registerErrorClass } from "../../sync/error_data.ts";
 import type { Isolate } from "../../sync/isolates.ts";
 import { LabelWatch, Stop } from "../../sync/label_watch.ts";
+import { hasEnded, startWatched } from "../../sync/worker_threads.ts";
 import type { ExecutorSource, FromQueue, QueueResults, QueueSpans, ToQueue } from "./messages.ts";
 
 registerErrorClass(GuestMemoryError);
 
+const WORKER = new URL("../../workers/queue.ts", import.meta.url);
 /** Queues that there are: graphics, and 0x20 to 0x57. */
 const MAX_QUEUES = 57;
 /** How often main looks at what no event tells of, in milliseconds: deaths, and what was dispatched. */
@@ -68,7 +70,7 @@ interface Place {
   results?: QueueResults;
   /** How it died. */
   death?: string;
-  /** How often it was seen to have left without its results. */
+  /** How often it was seen to have left, or its thread to have ended, without its results. */
   looks: number;
 }
 
@@ -146,8 +148,10 @@ export class QueueRun {
   #place(queue: number): Place {
     const known = this.#places.get(queue);
     if (known !== undefined) return known;
-    const worker = this.#options.startWorker?.(queue) ??
-      new Worker(new URL("../../workers/queue.ts", import.meta.url), { type: "module", name: `queue ${hex(queue)}` });
+    const { startWorker } = this.#options;
+    const worker = startWorker === undefined
+      ? startWatched(() => new Worker(WORKER, { type: "module", name: `queue ${hex(queue)}` }))
+      : startWatched(() => startWorker(queue), true);
     const place: Place = { queue, place: this.#places.size, worker, started: false, ended: false, looks: 0 };
     this.#places.set(queue, place);
     worker.onmessage = ({ data }: MessageEvent<FromQueue>) => {
@@ -199,9 +203,10 @@ export class QueueRun {
     this.#options.self.registry.sweep();
     for (const place of this.#places.values()) {
       if (place.ended) continue;
-      const isLost = this.labels.hasLeft(place.place) && ++place.looks > LOST_LOOKS;
+      const hasLeft = this.labels.hasLeft(place.place), ended = hasEnded(place.worker);
+      const isLost = (hasLeft || ended) && ++place.looks > LOST_LOOKS;
       if (!isLost && !this.labels.isDead(place.place)) continue;
-      place.death = isLost ? "what it did was never told" : "its thread ended without a word";
+      place.death = hasLeft ? "what it did was never told" : "its thread ended without a word";
       this.labels.stop(Stop.Died);
       this.#ended(place);
     }

@@ -158,6 +158,31 @@ Deno.test("who waits for an isolate that died is woken by the supervisor's sweep
   assertEquals([end.stop, end.results.get(0)?.wait?.address], [Stop.Died, label]);
 });
 
+for (const when of ["", "?later"]) {
+  Deno.test(`an isolate that ends without a word before it has begun (${when || "at once"}) ends the run, and who waits stops`, async () => {
+    const { program } = waiterAndWorker(), registry = IsolateRegistry.create(64);
+    const memory = new GuestMemory(new MmapAllocator());
+    const silent = new URL(`./silent_worker.ts${when}`, import.meta.url);
+    const run = new QueueRun({
+      self: registry.enter(),
+      waitTimeoutMs: Infinity,
+      recheckMs: NO_RECHECK,
+      startWorker: (queue) => queue === 0x20 ? new Worker(silent, { type: "module" }) : oddWorker(),
+    });
+    mapProgram(program, memory);
+    run.begin(memory, oddSource(registry, program, ["", ""]).source);
+    for (const submission of program.submissions) run.submit(validateSubmission(submission, memory));
+    const end = await run.finish();
+    memory.clear();
+    assertStringIncludes(
+      died(end, 0x20).message,
+      "the isolate of queue 0x20 died: its thread ended without a word",
+    );
+    assertEquals([...end.results.keys(), end.results.get(0)!.wait?.reference], [0, 1n]);
+    await sweepUntil(registry, 1);
+  });
+}
+
 Deno.test("an uncaught error in an isolate ends the run with its message", async () => {
   const end = await runOddly(["", "die-at-end"]);
   assertStringIncludes(
