@@ -86,11 +86,11 @@ function take({ wanted, device, next }: Work): MadeModule[] {
   return made;
 }
 
-if (import.meta.main) console.log(JSON.stringify(await makeAll(Deno.args)));
-else if (typeof (globalThis as { WorkerGlobalScope?: unknown }).WorkerGlobalScope !== "undefined") {
+// In a worker the module is the main one as well.
+if (typeof (globalThis as { WorkerGlobalScope?: unknown }).WorkerGlobalScope !== "undefined") {
   const scope = globalThis as unknown as { postMessage(made: MadeModule[]): void; close(): void };
-  globalThis.addEventListener("message", ({ data }: MessageEventInit<Work>) => {
-    scope.postMessage(take(data!));
+  globalThis.addEventListener("message", (event) => {
+    scope.postMessage(take((event as MessageEvent<Work>).data));
     scope.close();
   });
-}
+} else if (import.meta.main) console.log(JSON.stringify(await makeAll(Deno.args)));
