@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { hasLlvmMc, llvmAssemble } from "../../rdna/llvm_mc.ts";
+import { GROUP_PROGRAMS, REFUSED_GROUPS } from "./group_cases.ts";
 import { PIXEL_PROGRAMS } from "./pixel_cases.ts";
 import { linesOf } from "./programs.ts";
 import { REFUSED_PROGRAMS } from "./refusal_cases.ts";
@@ -15,8 +16,11 @@ Deno.test({
   ignore: missing,
   fn: async () => {
     for (const wave of [32, 64] as const) {
-      const programs = [...PIXEL_PROGRAMS, ...VERTEX_PROGRAMS, ...REFUSED_PROGRAMS];
-      const lines = [...new Set(programs.flatMap((each) => linesOf(each.lines, wave)))]
+      const groups = [...GROUP_PROGRAMS, ...REFUSED_GROUPS].flatMap(({ lines, back }) =>
+        back === undefined ? [lines] : [lines, back]
+      );
+      const programs = [...PIXEL_PROGRAMS, ...VERTEX_PROGRAMS, ...REFUSED_PROGRAMS].map(({ lines }) => lines);
+      const lines = [...new Set([...programs, ...groups].flatMap((each) => linesOf(each, wave)))]
         .filter((line) => !line.endsWith(":") && !/^s_c?branch/.test(line)).sort();
       const encodings = await llvmAssemble(lines, "gfx1030", wave);
       assertEquals(encodings, lines.map((line) => WORDS[`w${wave} ${line}`]), `wave ${wave}`);

@@ -48,6 +48,8 @@ export interface PairFacts {
   readonly slots?: number;
   /** Times that it runs for a primitive; each is a lane of its own, whose number is in v3. */
   readonly invocations?: number;
+  /** A hull program: lanes have control points, and nothing is exported. */
+  readonly hull?: boolean;
   /** The domain shader's vertices are points of a patch. */
   readonly tessellated?: boolean;
   /** The bit of the state word that counts primitives (GDS). */
@@ -56,7 +58,7 @@ export interface PairFacts {
 
 /** The case of a pair that is a merged group. */
 export function groupCase(name: string, facts: PairFacts): GroupCase {
-  const { corners, slots, invocations = 1, tessellated = false, counts = false } = facts;
+  const { corners, slots, invocations = 1, tessellated = false, hull = false, counts = false } = facts;
   const fused = fusedPair(name);
   if (fused.program.kind !== "group") throw new Error(`${name} is a vertex program`);
   const { group } = fused.program, sizes = groupSizes(fused);
@@ -74,8 +76,13 @@ export function groupCase(name: string, facts: PairFacts): GroupCase {
   put(RINGS + 0x60n, rawBufferDescriptor(RINGS + 0xc00n, 0x1000));
   const state = fused.back.userSgprs.length === 0 ? -1 : 13;
   if (counts) userData[state] = 1 << 6;
+  const scalars: Record<number, number> = { 0: Number(RINGS & 0xffff_ffffn), 1: Number(RINGS >> 32n), 4: 0 };
+  // Of a hull program s2 is where the group's part of the off-chip ring begins, s4 that of the factors.
+  if (hull) scalars[2] = 0x40;
   const vectors: Record<number, (thread: number, random: Random) => number> = {};
   if (tessellated) vectors[5] = vectors[6] = (_, random) => bitsOf(random.below(65) / 64);
+  // The patch's number in the group 7:0, the control point's 12:8 (Mesa, radv_shader_args.c: tcs_rel_ids).
+  if (hull) vectors[1] = (thread) => Math.floor(thread / corners) | thread % corners << 8;
   if (invocations > 1) vectors[3] = (_, random) => random.below(invocations) | random.u32() << 5;
   return {
     name,
@@ -84,12 +91,13 @@ export function groupCase(name: string, facts: PairFacts): GroupCase {
     target: fused.front.target,
     userData,
     memory: [{ address: BASE, bytes }],
-    vertices: Math.min(sizes.vertices || 96, 250),
-    primitives: Math.min((sizes.primitives || 32) * invocations, 250),
+    // Control points of a hull program are in one wave here: what several write to a ring depends on their order.
+    vertices: hull ? 32 : Math.min(sizes.vertices || 96, 250),
+    primitives: hull ? 32 : Math.min((sizes.primitives || 96) * invocations, 250),
     corners,
     slots,
     vectors,
-    scalars: { 0: Number(RINGS & 0xffff_ffffn), 1: Number(RINGS >> 32n), 4: 0 },
+    scalars,
   };
 }
 

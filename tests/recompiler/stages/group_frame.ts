@@ -65,10 +65,11 @@ export function launchedGroup(c: GroupCase, random: Random): LaunchedGroup {
   const noise = () => random.u32();
   const here = (count: number, wave: number) => Math.max(0, Math.min(waveSize, count - wave * waveSize));
   const scalars = Array.from({ length: waves }, (_, wave) => {
-    const words = Array.from({ length: SCALARS }, (_, s) => c.scalars?.[s] ?? noise());
+    const words = Array.from({ length: SCALARS }, noise);
     words[2] =
       ((c.slots === undefined ? vertices : primitives * c.slots) << 12 | primitives << 22 | random.below(0x1000)) >>> 0;
     words[3] = (here(vertices, wave) | here(primitives, wave) << 8 | wave << 24 | waves << 28) >>> 0;
+    for (const [s, word] of Object.entries(c.scalars ?? {})) words[Number(s)] = word;
     return words;
   });
   const usual: Record<number, (thread: number, random: Random) => number> = {
@@ -197,45 +198,42 @@ export interface GroupRuns {
 /** Compares a merged group on the interpreter and on the evaluator. @returns groups that were compared, and what they have exported */
 export function compareGroups(c: GroupCase, runs: GroupRuns = {}): { groups: number; results: GroupResult[] } {
   const { seeds = [1], groups: count = 2, devices = [[32], [8]] } = runs;
-  let groups = 0;
-  const seen: GroupResult[] = [];
-  for (const [lanes, laneMode] of devices) {
+  const artifacts = devices.map(([lanes, laneMode]) => {
     const device = { ...evaluatedDevice(lanes), ...(laneMode === undefined ? {} : { laneMode }) };
-    const artifact = checked(c.name, recompile(groupRequestOf(c, device)));
-    for (const seed of seeds) {
-      const random = new Random(seed), launched = Array.from({ length: count }, () => launchedGroup(c, random));
+    return { lanes, artifact: checked(c.name, recompile(groupRequestOf(c, device))) };
+  });
+  const results: GroupResult[] = [];
+  for (const seed of seeds) {
+    const random = new Random(seed), launched = Array.from({ length: count }, () => launchedGroup(c, random));
+    // What the groups of a dispatch leave in memory together: one after the other on the interpreter.
+    let memory = (c.memory ?? []).map(({ bytes }) => bytes), gds = new Uint8Array(GDS_BYTES);
+    const expected = launched.map((group) => {
+      const windows = c.memory?.map((window, k) => ({ ...window, bytes: memory[k] }));
+      const result = interpretedGroup({ ...c, memory: windows }, group);
+      memory = result.memory;
+      gds = addWords(gds, result.gds);
+      return result;
+    });
+    for (const { artifact, lanes } of artifacts) {
+      const where = `${c.name}, ${artifact.laneMode}, seed ${seed}`;
       const actual = evaluatedGroups(c, artifact, launched, artifact.subgroupSize ?? lanes, random);
-      launched.forEach((group, n) => {
-        const where = `${c.name}, ${artifact.laneMode}, seed ${seed}, group ${n}`;
-        const expected = interpretedGroup(c, group), result = actual.results[n];
-        assertEquals(result.allocation, expected.allocation, `${where}: space`);
-        const targets = [...new Set([...expected.exports.keys(), ...result.exports.keys()])];
-        for (const target of targets) {
-          const zeros = new Array<number>((target === PRIMITIVE ? 1 : 4) * c.program.threads).fill(0);
-          assertEquals(
-            (result.exports.get(target) ?? zeros).map(canonical),
-            (expected.exports.get(target) ?? zeros).map(canonical),
-            `${where}: target ${target}`,
-          );
-        }
-        seen.push(expected);
-        groups++;
-      });
-      // What the groups of a dispatch leave in memory together: one after the other on the interpreter.
-      const alone = launched.reduce(
-        (memory, group) =>
-          interpretedGroup({ ...c, memory: c.memory?.map((w, k) => ({ ...w, bytes: memory[k] })) }, group).memory,
-        (c.memory ?? []).map(({ bytes }) => bytes),
-      );
-      assertEquals(actual.memory, alone, `${c.name}, seed ${seed}: memory`);
-      const total = launched.reduce(
-        (sum, group) => addWords(sum, interpretedGroup(c, group).gds),
-        new Uint8Array(GDS_BYTES),
-      );
-      assertEquals(actual.gds, total, `${c.name}, seed ${seed}: GDS`);
+      actual.results.forEach((result, n) => assertGroup(result, expected[n], `${where}, group ${n}`));
+      assertEquals(actual.memory, memory, `${where}: memory`);
+      assertEquals(actual.gds, gds, `${where}: GDS`);
+      results.push(...expected);
     }
   }
-  return { groups, results: seen };
+  return { groups: results.length, results };
+}
+
+function assertGroup(actual: Pick<GroupResult, "allocation" | "exports">, expected: GroupResult, where: string): void {
+  assertEquals(actual.allocation, expected.allocation, `${where}: space`);
+  for (const [target, words] of actual.exports) {
+    const other = expected.exports.get(target);
+    if (other === undefined) assert(words.every((word) => word === 0), `${where}: target ${target}`);
+    else assertEquals(words.map(canonical), other.map(canonical), `${where}: target ${target}`);
+  }
+  for (const target of expected.exports.keys()) assert(actual.exports.has(target), `${where}: target ${target}`);
 }
 
 /** Sums of words: what atomic additions to zeros leave. */

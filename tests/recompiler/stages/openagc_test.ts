@@ -1,5 +1,5 @@
 /** The graphics records of OpenAGC's compiler (corpus/openagc): what recompiles is compared with the interpreter, what does not is refused by name. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { stageProgramOf } from "../../../src/driver/stage_program.ts";
 import { RefusedError } from "../../../src/errors.ts";
 import { linearImageDescriptor, rawBufferDescriptor } from "../../../src/guest/harness/descriptors.ts";
@@ -11,6 +11,8 @@ import { Random } from "../../support/random.ts";
 import { f32Value } from "../../support/spirv_eval/bits.ts";
 import { parseSpirv, type SpirvModule } from "../../support/spirv_eval/parse.ts";
 import { evaluateStage } from "../../support/spirv_eval/stage.ts";
+import { fusedPair, groupCase, loadRecord, type PairFacts } from "./group_corpus.ts";
+import { compareGroups, type GroupResult } from "./group_frame.ts";
 import { comparePixels, evaluatedPixels, randomPixels } from "./pixel_frame.ts";
 import { deviceOf, type StageCase, validated } from "./stage_case.ts";
 import { compareVertices } from "./vertex_frame.ts";
@@ -18,17 +20,31 @@ import { compareVertices } from "./vertex_frame.ts";
 /** Records of compute shaders. */
 const COMPUTE = /^(fill_color|copy_consume|render_consume|htile)/;
 
-const GEOMETRY = /a geometry shader is part of the program/,
-  TESSELLATION = /a tessellation stage is part of the program/;
+/** Merged programs: the names of their halves' records, without _front and _back. All but the one that is a vertex program are groups. */
+const PAIRS: Readonly<Record<string, PairFacts | "vertex">> = {
+  runtime_triangle_vert: "vertex",
+  depth_triangle_ngg: { corners: 3, slots: 3 },
+  triangle_ngg: { corners: 3, slots: 3 },
+  triangle_ngg_amplify: { corners: 3, slots: 6 },
+  triangle_ngg_invocations: { corners: 3, slots: 3, invocations: 2 },
+  triangle_ngg_lines: { corners: 2, slots: 3 },
+  triangle_tess_es: { corners: 3, tessellated: true },
+  triangle_tess_gs: { corners: 3, slots: 3, tessellated: true },
+  triangle_tess_hs: { corners: 3, hull: true },
+  triangle_tess_invocations_gs: { corners: 3, slots: 3, invocations: 2, tessellated: true },
+  triangle_tess_lines_gs: { corners: 2, slots: 4, tessellated: true },
+};
 
 /** What is refused, and why. */
-const REFUSED: readonly (readonly [RegExp, RegExp])[] = [
-  [/^(depth_)?triangle_ngg_.*(front|back)/, GEOMETRY],
-  [/^triangle_tess_(invocations_|lines_)?gs_/, GEOMETRY],
-  [/^triangle_tess_es_/, TESSELLATION],
+const REFUSED: readonly (readonly [RegExp, RegExp])[] = [[/^depth_resolve_frag/, /images with several samples/]];
+
+/** What a half is refused with that comes without the other one, by the pair. */
+const ALONE: readonly (readonly [RegExp, RegExp])[] = [
+  [/^(depth_)?triangle_ngg_/, /a geometry shader is part of the program/],
+  [/^triangle_tess_(invocations_|lines_)?gs_/, /a geometry shader is part of the program/],
+  [/^triangle_tess_es_/, /a tessellation stage is part of the program/],
   [/^triangle_tess_hs_/, /hull-(front|back) programs are not recompiled/],
   [/^runtime_triangle_vert_back/, /the back half of a merged program/],
-  [/^depth_resolve_frag/, /images with several samples/],
 ];
 
 /** Registers that the oldest records leave out; the others of their kind have these. */
@@ -97,8 +113,10 @@ corpusTest(
   "openagc",
   () => {
     const names = corpusNames("openagc", /\.sb$/).filter((name) => !COMPUTE.test(name));
+    const halves = Object.keys(PAIRS).flatMap((pair) => [`${pair}_front.sb`, `${pair}_back.sb`]);
+    assertEquals(names.filter((name) => /_(front|back)\.sb$/.test(name)), halves.sort());
     const results = { pixel: 0, vertex: 0, refused: 0, compared: 0 };
-    for (const name of names) {
+    for (const name of names.filter((name) => !halves.includes(name))) {
       const refusal = REFUSED.find(([pattern]) => pattern.test(name))?.[1];
       try {
         const c = caseOf(name);
@@ -114,13 +132,57 @@ corpusTest(
       }
     }
     console.log(
-      `    ${names.length} graphics records: ${results.pixel} pixel and ${results.vertex} vertex programs recompiled ` +
-        `(${results.compared} invocations compared), ${results.refused} refused by name`,
+      `    ${names.length} graphics records, ${halves.length} of them halves; of the others ${results.pixel} pixel and ` +
+        `${results.vertex} vertex programs recompiled (${results.compared} invocations compared), ${results.refused} refused by name`,
     );
     assertEquals(names.length, 47);
-    assertEquals([results.pixel, results.vertex, results.refused], [23, 2, 22]);
+    assertEquals([results.pixel, results.vertex, results.refused], [23, 1, 1]);
   },
 );
+
+corpusTest(
+  "the halves of OpenAGC's merged programs are recompiled together and give what the interpreter gives",
+  "openagc",
+  () => {
+    let groups = 0, vertices = 0, pairs = 0;
+    for (const [pair, facts] of Object.entries(PAIRS)) {
+      pairs++;
+      if (facts === "vertex") {
+        const fused = fusedPair(pair);
+        assert(fused.program.kind === "vertex");
+        vertices += compareVertices({ ...caseOf(`${pair}_front.sb`), code: fused.code, program: fused.program.stage }, [
+          1,
+          2,
+          3,
+        ]);
+        continue;
+      }
+      // The bit that says whether primitives are counted (in GDS) is off and on.
+      for (const counts of facts.slots === undefined ? [false] : [false, true]) {
+        const c = groupCase(pair, { ...facts, counts });
+        const run = compareGroups(c, {
+          groups: facts.hull || counts ? 1 : 2,
+          devices: counts ? [[32]] : [[32], [8]],
+        });
+        groups += run.groups;
+        const some = (test: (result: GroupResult) => boolean) => assert(run.results.some(test), pair);
+        if (facts.hull) some(({ memory }) => memory[0].some((byte, k) => byte !== c.memory![0].bytes[k]));
+        else some(({ allocation, exports }) => allocation !== 0 && exports.get(12)!.some((word) => word !== 0));
+        assertEquals(run.results.some(({ gds }) => gds.some((byte) => byte !== 0)), counts, `${pair}: GDS`);
+      }
+    }
+    console.log(`    ${pairs} merged programs: ${groups} groups and ${vertices} vertices compared`);
+    assertEquals([pairs, groups], [11, 8 * (4 + 1) + 4 + 2]);
+  },
+);
+
+corpusTest("the halves of OpenAGC's merged programs are refused by themselves, with what is missing", "openagc", () => {
+  for (const name of Object.keys(PAIRS).flatMap((pair) => [`${pair}_front.sb`, `${pair}_back.sb`])) {
+    const refusal = ALONE.find(([pattern]) => pattern.test(name))?.[1];
+    if (refusal === undefined) assertEquals(stageProgramOf(loadRecord(name)).state.stage, "vertex");
+    else assertMatch(assertThrows(() => stageProgramOf(loadRecord(name)), RefusedError).message, refusal);
+  }
+});
 
 /** Pixel records with the original module that each was compiled from. */
 const ORIGINALS: readonly (readonly [string, string])[] = [
