@@ -84,7 +84,7 @@ function judgeProgram(
     interpret,
     inexact,
     partial,
-    outside: () => outside.map((words) => changed(base, words)),
+    outside: () => outside.map((words) => changed(changed(base, original ?? {}), words)),
   };
   return judge(given);
 }
@@ -257,14 +257,19 @@ Deno.test("a number that no integer holds may become any integer, and an integer
 });
 
 Deno.test("a word that changes with where an index outside of an array leads is open, and no other one", () => {
-  const outside: Record<number, number>[] = [{}, { 5: 1 }, { 5: 2 }];
-  assertEquals(judgeProgram(plain, { original: { 5: 14 }, outside }), {
-    kind: "open",
-    causes: ["accesses outside of arrays and buffers"],
-  });
-  assertEquals(judgeProgram(plain, { original: { 6: 14 }, outside }).kind, "unexplained");
-  assertEquals(judgeProgram(plain, { original: { 5: 14, 6: 14 }, outside }).kind, "unexplained");
-  assertEquals(judgeProgram(plain, { actual: { 5: 14 }, outside }).kind, "wrong", "machine code has no arrays");
+  const open = { kind: "open", causes: ["accesses outside of arrays and buffers"] } as const;
+  const several: Record<number, number>[] = [{}, { 5: 1 }, { 5: 2 }],
+    one: Record<number, number>[] = [{ 5: 1 }, { 5: 1 }];
+  const original = { 5: 14 };
+  for (const outside of [several, one]) {
+    assertEquals(judgeProgram(plain, { original, outside }), open);
+    assertEquals(judgeProgram(plain, { original: { 6: 14 }, outside }).kind, "unexplained");
+    assertEquals(judgeProgram(plain, { original: { 5: 14, 6: 14 }, outside }).kind, "unexplained");
+    assertEquals(judgeProgram(plain, { actual: original, outside }).kind, "wrong", "machine code has no arrays");
+  }
+  // Another compilation may compute a function otherwise: the runs are compared with each other then.
+  assertEquals(judgeProgram(plain, { original, outside: several, inexact: ["Exp2"] }), open);
+  assertEquals(judgeProgram(plain, { original, outside: one, inexact: ["Exp2"] }).kind, "unexplained");
 });
 
 Deno.test("judging leaves the interpreter as it was", () => {
