@@ -1,6 +1,7 @@
 /**
  * What a dispatch of a known program costs the host: from the packet that sets its user data, which are different each time, to the recorded
- * command. Validation of the stream, submission and the device's work are not in it.
+ * command. Validation of the stream, submission and the device's work are not in it. Rows without operations are the driver's three calls of a
+ * dispatch alone (barrier, push constants, dispatch; not locked, and with the GPU mutex held as for a dispatch): no dispatch can take less.
  *
  *     deno run -A bench/dispatch.ts [--quick] [--json]
  */
@@ -22,7 +23,7 @@ const TARGET = 10;
 interface Row {
   operations: number;
   queues: number;
-  isolates: "one" | "each its own";
+  isolates: "one" | "each its own" | "calls alone" | "calls alone, locked";
   /** Microseconds of a dispatch. */
   medianUs: number;
   p95Us: number;
@@ -36,15 +37,30 @@ export const TABLE: BenchTable = {
   run,
 };
 
-async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
+const HEAD = [
+  "| f32 operations | queues | isolates | median us | 95 % | least |",
+  "| --- | --- | --- | --- | --- | --- |",
+];
+
+async function run({ quick, progress, said }: BenchContext): Promise<BenchResult> {
   const { operations, groups } = quick ? QUICK : FULL, rows: Row[] = [];
   const device = GpuDevice.create({ queues: 4 });
   try {
+    const add = (row: Row) => {
+      rows.push(row);
+      said?.(lineOf(row));
+    };
+    HEAD.forEach((line) => said?.(line));
+    for (const queues of [1, 4]) {
+      add(row(0, queues, "calls alone", await together(device, 0, queues, groups, "calls")));
+      if (queues === 1) continue;
+      add(row(0, queues, "calls alone, locked", await together(device, 0, queues, groups, "calls, locked")));
+    }
     for (const [index, count] of operations.entries()) {
       progress(index, operations.length);
-      rows.push(row(count, 1, "one", alone(device, count, groups)));
+      add(row(count, 1, "one", alone(device, count, groups)));
       for (const queues of [1, 4]) {
-        rows.push(row(count, queues, "each its own", await together(device, count, queues, groups)));
+        add(row(count, queues, "each its own", await together(device, count, queues, groups, "dispatches")));
       }
     }
   } finally {
@@ -53,7 +69,7 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
   const { name } = device.capabilities;
   return {
     data: {
-      schema: "anyagc.bench.dispatch/1",
+      schema: "anyagc.bench.dispatch/2",
       device: name,
       queues: device.queues.length,
       targetUs: TARGET,
@@ -63,13 +79,8 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
     lines: [
       `${name}, ${navigator.hardwareConcurrency} hardware threads; microseconds of a dispatch (target: median at most ${TARGET})`,
       "",
-      "| f32 operations | queues | isolates | median us | 95 % | least |",
-      "| --- | --- | --- | --- | --- | --- |",
-      ...rows.map((each) =>
-        `| ${each.operations} | ${each.queues} | ${each.isolates} | ${each.medianUs.toFixed(2)} | ${
-          each.p95Us.toFixed(2)
-        } | ${each.minUs.toFixed(2)} |`
-      ),
+      ...HEAD,
+      ...rows.map(lineOf),
     ],
   };
 }
@@ -88,7 +99,13 @@ function alone(device: GpuDevice, operations: number, groups: number): number[] 
 }
 
 /** Queues in isolates of their own, at the same time. */
-async function together(device: GpuDevice, operations: number, queues: number, groups: number): Promise<number[]> {
+async function together(
+  device: GpuDevice,
+  operations: number,
+  queues: number,
+  groups: number,
+  what: DispatchTask["what"],
+): Promise<number[]> {
   const memory = guestMemory(operations), room = openDriverRoom(device, { workers: [1, 1, 1] });
   const sharing = new GuestSharing(device, memory), { guest } = sharing;
   const gate = new Int32Array(new SharedArrayBuffer(8));
@@ -96,7 +113,7 @@ async function together(device: GpuDevice, operations: number, queues: number, g
   const times = await Promise.all(Array.from({ length: queues }, (_, place) => {
     const worker = new Worker(new URL("./dispatch_worker.ts", import.meta.url), { type: "module" });
     const data = { room: room.handle, guest, target: "gfx1013", unalignedLoads: false, queue: place } as const;
-    const task: DispatchTask = { queue: 0x20 + 8 * place, place, data, windows: memory.describe(), gate, groups };
+    const task: DispatchTask = { queue: 0x20 + 8 * place, place, data, windows: memory.describe(), gate, groups, what };
     return new Promise<number[]>((resolve, reject) => {
       worker.onmessage = ({ data }: MessageEvent<number[]>) => resolve(data);
       worker.onerror = (event) => {
@@ -123,6 +140,11 @@ function guestMemory(operations: number): GuestMemory {
 function row(operations: number, queues: number, isolates: Row["isolates"], times: readonly number[]): Row {
   const sorted = times.toSorted((a, b) => a - b), at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)];
   return { operations, queues, isolates, medianUs: at(0.5), p95Us: at(0.95), minUs: sorted[0] };
+}
+
+function lineOf({ operations, queues, isolates, medianUs, p95Us, minUs }: Row): string {
+  const times = [medianUs, p95Us, minUs].map((us) => us.toFixed(2));
+  return `| ${[operations || "", queues, isolates, ...times].join(" | ")} |`;
 }
 
 if (import.meta.main) await runAsScript(TABLE);

@@ -1,4 +1,4 @@
-import { AnyAgcError, ExitCode, GuestFaultError, hex, RefusedError } from "../../errors.ts";
+import { AnyAgcError, ExitCode, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { HostBuffer } from "../../gpu/buffer.ts";
 import { CommandQueue } from "../../gpu/command_queue.ts";
@@ -22,7 +22,7 @@ import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { PipelineStore } from "../warm_start/pipeline_store.ts";
 import { BATCH, type Batch, BATCHES, BatchRing } from "./batches.ts";
 import { ContextBlocks } from "./context_blocks.ts";
-import { changedProgram, checkPartialLanes, faultError } from "./dispatch_errors.ts";
+import { changedProgram, checkPartialLanes, faultError, isTimeout, timedOut } from "./dispatch_errors.ts";
 import { withGdsWindow } from "./gds_window.ts";
 import { LocalBuilds, type ProgramBuilds } from "./program_builds.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
@@ -87,7 +87,7 @@ class Preparation implements PreparedDispatch {
 const TRIES = 200;
 
 /** Takes the GPU mutex, which many isolates want for a short time. */
-function lockSoon(mutex: GpuMutex): void {
+export function lockSoon(mutex: GpuMutex): void {
   for (let k = 0; k < TRIES; k++) if (mutex.tryLock()) return;
   mutex.lock();
 }
@@ -128,6 +128,8 @@ export class VulkanExecutor implements ComputeExecutor {
   #bound = 0n;
   #deviceMs = 0;
   #hung = false;
+  /** Pins of dispatches that did not finish in time, with the timeline values that say that they have finished after all. */
+  #stuck: { readonly value: number; readonly pin: number }[] = [];
   #closed = false;
 
   /** @param device stays the caller's: close the executor before it is destroyed. */
@@ -164,6 +166,7 @@ export class VulkanExecutor implements ComputeExecutor {
 
   /** The device did not finish in time, and may still be working on guest memory: that memory must stay mapped. */
   get hung(): boolean {
+    this.#lookAfterStuck();
     return this.#hung;
   }
 
@@ -218,6 +221,7 @@ export class VulkanExecutor implements ComputeExecutor {
     }
     const memory = this.#memory;
     if (memory === null) throw new Error("attach guest memory first");
+    if (this.hung) throw timedOut(dispatch.program.address, dispatch, "earlier ones still run");
     if (memory.generation !== this.#generation) this.attach(memory);
     let program = this.#resolve(dispatch, memory);
     if (program.artifact.usesGds && this.#gdsAddress === 0n) {
@@ -272,15 +276,27 @@ export class VulkanExecutor implements ComputeExecutor {
 
   /** Destroys everything that is its own, unless the device hangs and may still use it. May be called again. */
   close(): void {
-    if (this.#hung) this.#hung = this.#queue.completed() < this.#queue.submitted;
-    if (this.#hung || this.#closed) return;
+    if (this.#closed || this.hung) return;
+    try {
+      this.#queue.wait(this.#queue.submitted);
+    } catch (error) {
+      // Nothing may be destroyed then.
+      if (isTimeout(error)) return this.#hang();
+      this.#destroy(); // a lost device uses nothing any more
+      throw error;
+    }
+    this.#destroy();
+  }
+
+  #destroy(): void {
     this.#closed = true;
     try {
-      this.#queue.destroy(); // waits
+      this.#queue.destroy();
     } finally {
       if (this.#prepared.pending) this.#programs.unpin(this.#prepared.pin);
       this.#prepared.pending = false;
       this.#batches.clear((pin) => this.#programs.unpin(pin));
+      for (const { pin } of this.#stuck.splice(0)) this.#programs.unpin(pin);
       this.#programs.destroy();
       this.#contexts.destroy();
       this.#gds?.destroy();
@@ -415,16 +431,28 @@ export class VulkanExecutor implements ComputeExecutor {
     try {
       this.#queue.wait(value);
     } catch (error) {
-      if (!(error instanceof AnyAgcError) || error.code !== "gpu.timeout") throw error;
-      const { program, dispatch: { place } } = this.#batches.at(0).at(0);
-      this.#hung = true;
-      this.#batches.forget();
-      throw new GuestFaultError(
-        "driver.timeout",
-        `dispatches from the one of ${hex(program.address)} on do not come to an end (${error.message})`,
-        { ...place, guestAddress: program.address },
-      );
+      if (!isTimeout(error)) throw error;
+      const { program, dispatch } = this.#batches.at(0).at(0);
+      this.#hang();
+      throw timedOut(program.address, dispatch, error.message);
     }
+  }
+
+  /** The device may work on for ever: what it uses stays. */
+  #hang(): void {
+    this.#hung = true;
+    this.#batches.forget((value, pin) => this.#stuck.push({ value, pin }));
+  }
+
+  /** Gives back the pins of dispatches that have finished after all. */
+  #lookAfterStuck(): void {
+    if (!this.#hung || this.#closed) return;
+    const completed = this.#queue.completed();
+    this.#stuck = this.#stuck.filter(({ value, pin }) => {
+      if (value <= completed) this.#programs.unpin(pin);
+      return value > completed;
+    });
+    this.#hung = completed < this.#queue.submitted;
   }
 
   /** Looks at what a finished batch leaves behind. Returns the first thing that is wrong. */
