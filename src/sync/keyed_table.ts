@@ -143,6 +143,15 @@ export class KeyedTable implements Recoverable {
     return this.#core.entry(reference);
   }
 
+  /**
+   * Tells the creations of one entry apart, a 32-bit number that is not 0: for what is kept beside the table of one of them.
+   *
+   * @throws SyncError `sync.stale-reference`
+   */
+  generationOf(reference: number): number {
+    return this.#core.generation(reference);
+  }
+
   /** Notes the job that will create an announced entry, so that who creates it sooner can cancel that job. */
   setJob(reference: number, ticket: number): void {
     const entry = this.#core.entry(reference);

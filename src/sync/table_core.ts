@@ -243,6 +243,11 @@ export class TableCore {
     return (word >>> GENERATION_SHIFT) * MAX_CAPACITY + entry + 1;
   }
 
+  /** Of a reference; generations have 29 bits. */
+  generation(reference: number): number {
+    return (reference - 1 - this.entry(reference)) / MAX_CAPACITY + 1;
+  }
+
   entry(reference: number): number {
     const entry = (reference - 1) % MAX_CAPACITY;
     if (!(reference >= 1 && entry < this.entries.size.capacity)) {

@@ -25,7 +25,7 @@ import { decodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import type { PreparationServices } from "./preparation.ts";
 import { attachRoom, createRoom, PIPELINES, Pool, type Room, type RoomHandle } from "./room.ts";
 import { type Creation, VulkanPipelineDriver } from "./vulkan_driver.ts";
-import { WorkerPool } from "./worker_pool.ts";
+import { WorkerPool, type WorkerPoolOptions } from "./worker_pool.ts";
 
 /** Where pipelines are recorded for the next run. */
 export interface JournalPlace {
@@ -64,6 +64,8 @@ export interface DriverRoomOptions {
   readonly services?: PreparationServices;
   /** Workers of the pools, by `Pool`. By default half the hardware threads each, at least one; the prebuild pool by APS5_PREBUILD_THREADS. */
   readonly workers?: readonly [preparation: number, prebuild: number, replay: number];
+  /** What is different in the pools' workers, by `Pool`; for tests. */
+  readonly pools?: Readonly<Record<number, Partial<Pick<WorkerPoolOptions, "module" | "restarts" | "sweepMs">>>>;
   /** Limit of the compile budget in bytes; APS5_BACKGROUND_COMPILE_KIB by default. */
   readonly compileBytes?: number;
   /** Bytes for blobs; 4 GiB by default, taken only when written. */
@@ -90,10 +92,12 @@ const W = {
   CreatedMs: 6,
   /** Programs and pipelines that were to be made ahead of use, and could not be. */
   AheadFailed: 7,
-  /** From here on a bit for each entry of the table of pipelines: a dispatch asked for it. */
-  Asked: 8,
+  /** How often all pipelines were destroyed. */
+  Cleared: 8,
+  /** From here on a word for each entry of the table of pipelines: its generation that a dispatch asked for. */
+  Asked: 9,
 } as const;
-const WORDS = W.Asked + PIPELINES / 32;
+const WORDS = W.Asked + PIPELINES;
 
 /** As soon as the driver has compiled so long for what is not in the cache's file, it is written. */
 const SAVE_AFTER_MS = 2000;
@@ -101,6 +105,8 @@ const DEFAULT_COMPILE_KIB = 8192;
 const ARENA_BYTES = 2 ** 32;
 /** How often the main isolate has memory looked at while something compiles with a hold, in milliseconds. */
 const GUARD_MS = 250;
+/** How often it is looked whether a pool that is waited for has given up. */
+const LOOK_MS = 250;
 /** How often teardown looks whether the last creation has ended. */
 const TEARDOWN_MS = 5;
 /** How long it waits for those who pin a pipeline. */
@@ -143,13 +149,15 @@ export class DriverRoom {
     this.#words = new Int32Array(handle.words);
     const shaders = this.#shaders = handle.shaders && new ShaderCache(handle.shaders.folder, handle.shaders);
     shaders?.attachWriter(room);
+    // The caller's own beside the files, each for itself.
     this.services = shaders === undefined ? services : {
-      find: (request) => shaders.find(request),
+      ...services,
+      find: (request) => services.find?.(request) ?? shaders.find(request),
       keep: (request, artifact) => {
+        services.keep?.(request, artifact);
         shaders.add(request, artifact);
         this.want(Pool.Writer);
       },
-      ...services,
     };
     this.driver = new VulkanPipelineDriver(device, handle.cache, (creation) => this.#created(creation), room.costs);
     this.guard = new MemoryGuard(room.board, room.costs);
@@ -193,14 +201,19 @@ export class DriverRoom {
 
   /** A dispatch asks for a pipeline, by its reference. */
   ask(reference: number): void {
-    const entry = this.room.pipelines.entryOf(reference);
-    Atomics.or(this.#words, W.Asked + (entry >>> 5), 1 << (entry & 31));
+    const { pipelines } = this.room;
+    Atomics.store(this.#words, W.Asked + pipelines.entryOf(reference), pipelines.generationOf(reference));
   }
 
   /** Whether a dispatch of any isolate asked for it. */
   isAskedFor(reference: number): boolean {
-    const entry = this.room.pipelines.entryOf(reference);
-    return (this.#words[W.Asked + (entry >>> 5)] >>> (entry & 31) & 1) !== 0;
+    const { pipelines } = this.room;
+    return Atomics.load(this.#words, W.Asked + pipelines.entryOf(reference)) === pipelines.generationOf(reference);
+  }
+
+  /** How often all pipelines were destroyed: what was announced before has to be announced again. */
+  get cleared(): number {
+    return Atomics.load(this.#words, W.Cleared);
   }
 
   /** Something that was to be made ahead of use could not be; whoever needs it says why. */
@@ -253,6 +266,7 @@ export class DriverRoom {
 export class OwnedDriverRoom extends DriverRoom {
   readonly #cache: PipelineCache | undefined;
   readonly #workers: readonly number[];
+  readonly #poolOptions: NonNullable<DriverRoomOptions["pools"]>;
   readonly #pools: (WorkerPool | undefined)[] = WORKERS.map(() => undefined);
   readonly #watching: Promise<void>;
   readonly #costs: CostFile | undefined;
@@ -276,6 +290,7 @@ export class OwnedDriverRoom extends DriverRoom {
     super(room, device, handle, options.services ?? {});
     this.#cache = options.cache;
     this.#workers = workers;
+    this.#poolOptions = options.pools ?? {};
     this.#costs = options.costs;
     this.#learnedBefore = room.costs.learned;
     this.guard.refresh();
@@ -295,7 +310,25 @@ export class OwnedDriverRoom extends DriverRoom {
       workers: this.#workers[pool] ?? 1,
       driver: this.handle,
       onLog: this.say,
+      ...this.#poolOptions[pool],
     });
+  }
+
+  /**
+   * Waits until a pool has nothing queued and nothing running; its workers are started if something is.
+   *
+   * @returns false after the time
+   * @throws HostError `driver.pool` if its workers are gone for good, and jobs are left
+   */
+  async drained(pool: number, timeoutMs = Infinity): Promise<boolean> {
+    const { board } = this.room, end = performance.now() + timeoutMs;
+    for (;;) {
+      const rest = Math.max(0, end - performance.now());
+      if (await board.drainAsync(pool, Math.min(rest, LOOK_MS))) return true;
+      const { failure } = this.start(pool);
+      if (failure !== undefined) throw failure;
+      if (rest <= LOOK_MS) return false;
+    }
   }
 
   /**
@@ -304,23 +337,27 @@ export class OwnedDriverRoom extends DriverRoom {
    *
    * @param reopen new ones may be created afterwards
    * @param patienceMs for those who pin
-   * @throws HostError `driver.pipelines-in-use` when some stay pinned
+   * @throws HostError `driver.pipelines-in-use` when some stay pinned; with `reopen`, new ones may be created all the same
    */
   async clearPipelines(reopen: boolean, patienceMs = PATIENCE_MS): Promise<void> {
-    const { pipelines } = this.room;
+    const { pipelines, registry } = this.room;
     const pause = () => new Promise((resolve) => setTimeout(resolve, TEARDOWN_MS));
     pipelines.close();
-    while (!pipelines.waitForBuilds(0)) await pause();
+    while (!pipelines.waitForBuilds(0)) {
+      registry.sweep(); // who creates may have died
+      await pause();
+    }
     const end = performance.now() + patienceMs;
     let rest = 0;
     do {
       rest = pipelines.clear((pipeline) => this.driver.destroy(pipeline));
-      if (rest === 0) {
-        if (reopen) pipelines.reopen();
-        return;
-      }
+      if (rest === 0) break;
+      registry.sweep(); // so may who pins
       await pause();
     } while (performance.now() < end);
+    Atomics.add(new Int32Array(this.handle.words), W.Cleared, 1);
+    if (reopen) pipelines.reopen();
+    if (rest === 0) return;
     throw new HostError("driver.pipelines-in-use", `${rest} pipelines are still used: their device cannot be given up`);
   }
 
@@ -347,14 +384,28 @@ export class OwnedDriverRoom extends DriverRoom {
     this.room.board.stop("cancel");
     await Promise.all(this.#pools.map((pool) => pool?.stopped(Infinity)));
     this.room.registry.sweep();
-    if (!hung) {
-      await this.clearPipelines(false);
-      destroyPipelineLayout(this.device, this.layout);
+    try {
+      if (!hung) {
+        await this.clearPipelines(false);
+        destroyPipelineLayout(this.device, this.layout);
+      }
+    } finally {
+      this.#saying("the pipeline cache", () => this.#cache?.save());
+      this.#saying("what compiles cost", () => {
+        if (this.room.costs.learned !== this.#learnedBefore) this.#costs?.write(this.room.costs.samples());
+      });
+      setTracer(undefined);
+      this.room.registry.leave(this.room.self);
     }
-    this.#cache?.save();
-    if (this.room.costs.learned !== this.#learnedBefore) this.#costs?.write(this.room.costs.samples());
-    setTracer(undefined);
-    this.room.registry.leave(this.room.self);
+  }
+
+  /** Does what nothing depends on: what it throws is a line for the report. */
+  #saying(what: string, action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.say(`${what} could not be kept: ${error instanceof Error ? error.message : error}`);
+    }
   }
 
   /** Workers that sleep until a compile fits do not look at memory themselves. */
@@ -373,8 +424,11 @@ export class OwnedDriverRoom extends DriverRoom {
       for (let pool = 0; pool < this.#pools.length; pool++) if ((wanted & (1 << pool)) !== 0) this.start(pool);
       if (Atomics.load(words, W.UnsavedMs) >= SAVE_AFTER_MS) {
         const ms = Atomics.exchange(words, W.UnsavedMs, 0);
-        this.#cache?.created(ms, false);
-        this.#cache?.save();
+        // Nobody is told of what this loop throws, and without it no pool would be started any more.
+        this.#saying("the pipeline cache", () => {
+          this.#cache?.created(ms, false);
+          this.#cache?.save();
+        });
       }
       await waitForWorkAsync(words, W.Bell, seen, 60_000, "something for the main isolate to do");
     }
@@ -417,7 +471,16 @@ export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {
 
 /** The same room in a worker, which becomes a member until it leaves. */
 export function attachDriverRoom(handle: DriverRoomHandle, services: PreparationServices = {}): DriverRoom {
-  return new DriverRoom(attachRoom(handle.room), GpuDevice.attach(handle.device), handle, services);
+  const room = attachRoom(handle.room);
+  let device: GpuDevice | undefined;
+  try {
+    device = GpuDevice.attach(handle.device);
+    return new DriverRoom(room, device, handle, services);
+  } catch (error) {
+    device?.destroy(); // what was loaded
+    room.registry.leave(room.self);
+    throw error;
+  }
 }
 
 function probed(device: GpuDevice): RecompilerDevice {

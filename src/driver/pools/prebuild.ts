@@ -86,9 +86,9 @@ export function computePipeline<Request>(
   request: Request,
   driver: PipelineDriver<Request>,
   record?: Uint8Array,
+  key = pipelineKey(request),
 ): PreparedPipeline {
   assertNoLocksHeld("create a pipeline");
-  const key = pipelineKey(request);
   for (;;) {
     const begun = room.pipelines.begin(key);
     const { reference, pin } = begun;
@@ -190,7 +190,7 @@ function createNow(room: Room, reference: number, pin: number, create: () => big
 }
 
 /** The key of a request in the room's table. */
-function pipelineKey(request: unknown): Uint32Array<ArrayBuffer> {
+export function pipelineKey(request: unknown): Uint32Array<ArrayBuffer> {
   return keyOfBytes(encodeData(request));
 }
 

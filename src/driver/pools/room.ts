@@ -42,7 +42,7 @@ export const JobKind = {
   Program: 5,
 } as const;
 
-/** Pipelines at one time, a multiple of 32. */
+/** Pipelines at one time. */
 export const PIPELINES = 16384;
 
 /** Sizes of a room. */
@@ -118,16 +118,22 @@ export function createRoom(options: RoomOptions): Room {
   return { registry, self, arena, board, artifacts, pipelines, failures, gpu, costs, handle };
 }
 
-/** The same in a worker, which becomes a member. */
+/** The same in a worker, which becomes a member; what keeps it from that is thrown, and it is none. */
 export function attachRoom(handle: RoomHandle): Room {
   const registry = IsolateRegistry.attach(handle.registry);
   const self = registry.enter();
+  try {
+    return attachAs(self, handle);
+  } catch (error) {
+    registry.leave(self);
+    throw error;
+  }
+}
+
+function attachAs(self: Isolate, handle: RoomHandle): Room {
   const arena = Arena.attach(self, handle.arena);
-  // Workers of a pool have one name.
-  const { name = "" } = globalThis as { name?: string };
-  traceAs(/\d/.test(name) ? name : `${name || "isolate"} ${self.slot}`, handle.trace, self);
-  return {
-    registry,
+  const room = {
+    registry: self.registry,
     self,
     arena,
     board: JobBoard.attach(self, arena, handle.board),
@@ -138,6 +144,10 @@ export function attachRoom(handle: RoomHandle): Room {
     costs: CompileMeter.attach(self, handle.costs),
     handle,
   };
+  // Workers of a pool have one name.
+  const { name = "" } = globalThis as { name?: string };
+  traceAs(/\d/.test(name) ? name : `${name || "isolate"} ${self.slot}`, handle.trace, self);
+  return room;
 }
 
 /** Has this isolate's structures put down what takes time, if somebody asked. */

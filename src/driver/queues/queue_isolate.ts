@@ -88,8 +88,25 @@ async function openQueue(start: QueueStart, kinds: ExecutorKinds, scope: Scope) 
   const { executor, place } = start;
   const open = await kinds[executor.kind]();
   const memory = new GuestMemory(new MmapAllocator());
-  for (const window of start.windows) memory.attach(window);
-  return new QueueIsolate(start, open(executor.data, memory, place), memory, scope);
+  let opened: OpenedExecutor | undefined;
+  try {
+    for (const window of start.windows) memory.attach(window);
+    opened = open(executor.data, memory, place);
+    return new QueueIsolate(start, opened, memory, scope);
+  } catch (error) {
+    // The isolate may be used for another run: nothing of this one stays.
+    if (opened !== undefined) {
+      closeExecutor(opened);
+      opened.self.registry.leave(opened.self);
+    }
+    memory.clear();
+    throw error;
+  }
+}
+
+function closeExecutor(opened: OpenedExecutor): void {
+  if (opened.close === undefined) opened.executor.close();
+  else opened.close();
 }
 
 /** See the module. */
@@ -162,7 +179,7 @@ class QueueIsolate {
 
   /** Gives everything over, and leaves. */
   end(): void {
-    const { executor, self } = this.#opened, { place } = this.#start;
+    const { self } = this.#opened, { place } = this.#start;
     if (this.#failure === undefined) {
       try {
         this.#sink.settle();
@@ -175,7 +192,6 @@ class QueueIsolate {
     const programs = this.#executor.programs();
     const results: QueueResults = {
       type: "done",
-      error: this.#failure && encodeError(this.#failure[0]),
       wait: this.#stoppedAt,
       labels: this.#sink.labels.map((label, i) => ({ ...label, order: this.#sink.labelOrders[i] })),
       waits: this.#waits,
@@ -185,12 +201,17 @@ class QueueIsolate {
       deviceMs: this.#executor.deviceMs(),
       hung: false,
     };
-    if (this.#opened.close === undefined) executor.close();
-    else this.#opened.close();
+    try {
+      closeExecutor(this.#opened);
+    } catch (error) {
+      // A lost device says so once more; what it was lost over is what counts.
+      if (this.#failure === undefined) this.#fail(error);
+    }
+    const error = this.#failure && encodeError(this.#failure[0]);
     const hung = this.#opened.hung?.() ?? false, notes = this.#opened.notes?.();
     // Views of memory that main will unmap.
     this.#memory.clear();
-    this.#scope.postMessage({ ...results, notes, hung });
+    this.#scope.postMessage({ ...results, error, notes, hung });
     this.#labels.leave(place);
     self.registry.leave(self);
   }

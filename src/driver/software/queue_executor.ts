@@ -25,8 +25,8 @@ export function softwareSource(registry: IsolateRegistry, target: Target): Execu
 /** Opens what {@linkcode softwareSource} described. */
 export function openSoftwareQueue(data: unknown, memory: GuestMemory): OpenedExecutor {
   const { registry, target, gds } = data as SoftwareSource;
-  const self = IsolateRegistry.attach(registry).enter();
   const executor = new SoftwareExecutor({ target, gds: new Uint8Array(gds) });
   executor.attach(memory);
-  return { self, executor };
+  // Last: who cannot begin is no member.
+  return { self: IsolateRegistry.attach(registry).enter(), executor };
 }

@@ -103,8 +103,11 @@ export class BatchRing {
     }
   }
 
-  /** Takes all out that never finish: what they use stays pinned. */
-  forget(): void {
-    this.#count = 0;
+  /** Takes all out that may never finish. @param keep gets the pins of their dispatches, with the timeline value that says that they have finished */
+  forget(keep: (value: number, pin: number) => void): void {
+    while (this.#count > 0) {
+      const batch = this.shift();
+      for (let k = 0; k < batch.count; k++) keep(batch.value, batch.at(k).pin);
+    }
   }
 }

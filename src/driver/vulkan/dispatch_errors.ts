@@ -1,5 +1,5 @@
 /** What can be wrong with a dispatch on a Vulkan device beside what the registers say. */
-import { type AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
+import { AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
 import { decode } from "../../rdna/decode.ts";
 import { OPCODES } from "../../rdna/table.ts";
 import type { ComputeDispatch } from "../executor.ts";
@@ -117,5 +117,19 @@ export function changedProgram(program: LoadedProgram, place: ErrorPlace): Refus
     }, or the kind of its images, changed while dispatches of it were in flight: code that a dispatch writes ` +
       "needs an ACQUIRE_MEM that invalidates the instruction caches before it is executed",
     { ...place, guestAddress: program.address },
+  );
+}
+
+/** Whether it is the wait for the device that took too long. */
+export function isTimeout(error: unknown): error is AnyAgcError {
+  return error instanceof AnyAgcError && error.code === "gpu.timeout";
+}
+
+/** Dispatches that the device works on for too long. @param address of the first one's program */
+export function timedOut(address: bigint, { place }: ComputeDispatch, why: string): GuestFaultError {
+  return new GuestFaultError(
+    "driver.timeout",
+    `dispatches from the one of ${hex(address)} on do not come to an end (${why})`,
+    { ...place, guestAddress: address },
   );
 }

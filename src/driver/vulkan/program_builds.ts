@@ -62,6 +62,8 @@ export interface ProgramBuilds {
    * @returns words of the request's code that belong to the program
    */
   announce?(request: RecompileRequest): number;
+  /** Changes when all pipelines went: what was announced has to be announced again. */
+  readonly cleared?: number;
 }
 
 /** Options of {@linkcode LocalBuilds}. */

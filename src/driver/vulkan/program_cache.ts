@@ -94,6 +94,8 @@ export class ProgramCache {
   /** By the address of the code. */
   readonly #states = new Map<bigint, ProgramState[]>();
   readonly #programs: LoadedProgram[] = [];
+  /** Of the builds, when something was announced last. */
+  #cleared: number | undefined;
 
   /** @param builds makes what is not there; stays the caller's */
   constructor(builds: ProgramBuilds, options: ProgramOptions) {
@@ -137,6 +139,10 @@ export class ProgramCache {
   announce(dispatch: ComputeDispatch, memory: GuestMemory, windows: number): void {
     const builds = this.#builds;
     if (builds.announce === undefined) return;
+    if (this.#cleared !== builds.cleared) {
+      this.#cleared = builds.cleared;
+      for (const states of this.#states.values()) for (const { announced } of states) announced.length = 0;
+    }
     try {
       const state = this.#state(dispatch, memory, windows, true), known = knownSource(state);
       if (known?.only !== undefined) return;

@@ -46,7 +46,7 @@ export interface VulkanQueue {
 }
 
 /**
- * Opens it.
+ * Opens it; where that fails, the isolate is no member of the room, and has nothing of the device.
  *
  * @param memory attached to the main isolate's windows
  * @param services what this isolate does beside when it recompiles
@@ -57,6 +57,15 @@ export function openVulkanQueue(
   services: PreparationServices = {},
 ): VulkanQueue {
   const room = attachDriverRoom(data.room, services);
+  try {
+    return openIn(room, data, memory);
+  } catch (error) {
+    room.leave();
+    throw error;
+  }
+}
+
+function openIn(room: DriverRoom, data: VulkanQueueData, memory: GuestMemory): VulkanQueue {
   const { target, unalignedLoads, guest, timeout } = data;
   const queue = data.queue % room.device.queues.length, lines: string[] = [];
   const registry = data.registry &&
@@ -73,7 +82,12 @@ export function openVulkanQueue(
     dump: openRequestDump(),
     shared: { room, guest, queue, registry },
   });
-  executor.attach(memory);
+  try {
+    executor.attach(memory);
+  } catch (error) {
+    executor.close();
+    throw error;
+  }
   return {
     self: room.room.self,
     room,

@@ -2,8 +2,8 @@ import { imageClass } from "../../recompiler/lift/image_descriptor.ts";
 import { programWords } from "../../recompiler/recompile.ts";
 import type { RecompileRequest } from "../../recompiler/request.ts";
 import type { DriverRoom } from "../pools/driver_room.ts";
-import { computePipeline } from "../pools/prebuild.ts";
-import { artifact } from "../pools/preparation.ts";
+import { computePipeline, pipelineKey } from "../pools/prebuild.ts";
+import { artifact, keyOfRequest } from "../pools/preparation.ts";
 import { announceProgram } from "../pools/programs_ahead.ts";
 import type { RegisteredShader } from "../registry/programs.ts";
 import type { ShaderRegistry } from "../registry/shader_registry.ts";
@@ -21,7 +21,7 @@ export class RoomBuilds implements ProgramBuilds {
 
   /**
    * @param shared stays the caller's
-   * @param beforeWork called before a program is made or waited for, which may take long; what it throws is thrown
+   * @param beforeWork called before a program or a pipeline is made or waited for, which may take long; what it throws is thrown
    * @param registry of the guest's shaders, in this isolate
    */
   constructor(
@@ -37,15 +37,16 @@ export class RoomBuilds implements ProgramBuilds {
   }
 
   artifact(request: RecompileRequest, shader?: RegisteredShader): MadeArtifact {
-    this.#beforeWork();
-    const { room, services } = this.#shared, start = performance.now();
-    const file = this.#dump?.write(request), common = commonRequest(request);
+    const { room, services } = this.#shared, common = commonRequest(request), keyed = keyOfRequest(common);
+    // What is there costs nothing: then nothing has to be finished before.
+    if (room.artifacts.peek(keyed.key) !== "ready") this.#beforeWork();
+    const start = performance.now(), file = this.#dump?.write(request);
     try {
       if (shader !== undefined && this.#registry !== undefined) {
         const { artifact } = this.#registry.make(shader, common);
         return { artifact, recompileMs: performance.now() - start };
       }
-      const { artifact: made, pin } = artifact(room, common, services);
+      const { artifact: made, pin } = artifact(room, common, services, keyed);
       room.artifacts.unpin(pin); // it is a copy
       return { artifact: made, recompileMs: performance.now() - start };
     } catch (error) {
@@ -57,9 +58,10 @@ export class RoomBuilds implements ProgramBuilds {
   }
 
   pipeline(request: RecompileRequest, { artifact: made }: MadeArtifact): MadePipeline {
-    const { room, driver, layout } = this.#shared, start = performance.now();
-    const record = encodeRecorded(request, made.codeWords);
-    const { pipeline, reference, pin } = computePipeline(room, pipelineRequest(made, layout), driver, record);
+    const { room, driver, layout } = this.#shared, wanted = pipelineRequest(made, layout), key = pipelineKey(wanted);
+    if (room.pipelines.peek(key) !== "ready") this.#beforeWork();
+    const start = performance.now(), record = encodeRecorded(request, made.codeWords);
+    const { pipeline, reference, pin } = computePipeline(room, wanted, driver, record, key);
     this.#shared.ask(reference);
     room.pipelines.unpin(pin);
     return { handle: pipeline, createMs: performance.now() - start, reference };
@@ -74,6 +76,10 @@ export class RoomBuilds implements ProgramBuilds {
   }
 
   release(): void {} // the room's
+
+  get cleared(): number {
+    return this.#shared.cleared;
+  }
 
   announce(request: RecompileRequest): number {
     const common = commonRequest(request);

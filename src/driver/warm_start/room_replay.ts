@@ -36,13 +36,14 @@ const PORTION = 1024;
  * Creates recorded pipelines, and waits until all are done.
  *
  * @param records of the journal, as it was opened
+ * @throws HostError `driver.pool` if the workers that do it are gone for good; what they have not done is left to the dispatches
  */
 export async function replayInRoom(
   shared: OwnedDriverRoom,
   records: readonly Uint8Array[],
   { progress, portion = PORTION }: RoomReplayOptions = {},
 ): Promise<RoomReplay> {
-  const start = performance.now(), before = shared.creations(), { board } = shared.room;
+  const start = performance.now(), before = shared.creations();
   let unreadable = 0;
   const counts = () => {
     const { created, hits, aheadFailed } = shared.creations();
@@ -59,7 +60,7 @@ export async function replayInRoom(
       else announceProgram(shared, request, Pool.Replay);
     }
     for (const pool of [Pool.Preparation, Pool.Replay]) {
-      while (!await board.drainAsync(pool, progress === undefined ? Infinity : PROGRESS_MS)) {
+      while (!await shared.drained(pool, progress === undefined ? Infinity : PROGRESS_MS)) {
         const { created, failed } = counts();
         progress?.(Math.min(records.length, created + failed), records.length);
       }
