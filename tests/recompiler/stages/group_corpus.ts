@@ -9,8 +9,9 @@ import type { Random } from "../../support/random.ts";
 import type { GroupCase } from "./group_frame.ts";
 
 /** One-SGPR pointers get the high half 2. */
-const BASE = 0x2_0000_0000n, TABLE = 0x2_0000_1000n, VERTICES = 0x2_0000_2000n, RINGS = 0x2_0000_6000n;
-const STRIDE = 20;
+const BASE = 0x2_0000_0000n, TABLE = 0x2_0000_1000n, RINGS = 0x2_0000_6000n;
+/** Where the vertices are: two floats and three. */
+export const VERTICES = 0x2_0000_2000n, VERTEX_STRIDE = 20;
 
 /** A record. */
 export function loadRecord(name: string): AgcShaderSource {
@@ -69,8 +70,10 @@ export function groupCase(name: string, facts: PairFacts): GroupCase {
   const put = (address: bigint, words: readonly number[]) =>
     words.forEach((word, k) => view.setUint32(Number(address - BASE) + 4 * k, word, true));
   // A float4 and a float for each vertex.
-  put(TABLE, [Number(VERTICES & 0xffff_ffffn), Number(VERTICES >> 32n) | STRIDE << 16, 64, 0x1101_4fac]);
-  for (let k = 0; k < 64 * STRIDE / 4; k++) view.setFloat32(Number(VERTICES - BASE) + 4 * k, k % 37 / 8 - 2, true);
+  put(TABLE, [Number(VERTICES & 0xffff_ffffn), Number(VERTICES >> 32n) | VERTEX_STRIDE << 16, 64, 0x1101_4fac]);
+  for (let k = 0; k < 64 * VERTEX_STRIDE / 4; k++) {
+    view.setFloat32(Number(VERTICES - BASE) + 4 * k, k % 37 / 8 - 2, true);
+  }
   // Rings of tessellation: off-chip at 0x60, factors at 0x50.
   put(RINGS + 0x50n, rawBufferDescriptor(RINGS + 0x400n, 0x800));
   put(RINGS + 0x60n, rawBufferDescriptor(RINGS + 0xc00n, 0x1000));

@@ -6,13 +6,16 @@ import { linearImageDescriptor, rawBufferDescriptor } from "../../../src/guest/h
 import { loadSb } from "../../../src/guest/loaders/sb.ts";
 import type { ShaderSource } from "../../../src/guest/shader_source.ts";
 import { corpusFile, corpusNames, corpusTest } from "../../support/corpus.ts";
+import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { PixelState } from "../../../src/recompiler/stages/state.ts";
 import { Random } from "../../support/random.ts";
+import { evaluatedDevice } from "../../support/spirv_eval/executor.ts";
 import { f32Value } from "../../support/spirv_eval/bits.ts";
 import { parseSpirv, type SpirvModule } from "../../support/spirv_eval/parse.ts";
 import { evaluateStage } from "../../support/spirv_eval/stage.ts";
 import { fusedPair, groupCase, loadRecord, type PairFacts } from "./group_corpus.ts";
-import { compareGroups, type GroupResult } from "./group_frame.ts";
+import { compareGroups, evaluatedGroups, groupRequestOf, type GroupResult, launchedGroup } from "./group_frame.ts";
+import { exportedPrimitives, originalPrimitives, type Originals } from "./group_originals.ts";
 import { comparePixels, evaluatedPixels, randomPixels } from "./pixel_frame.ts";
 import { deviceOf, type StageCase, validated } from "./stage_case.ts";
 import { compareVertices } from "./vertex_frame.ts";
@@ -32,7 +35,7 @@ const PAIRS: Readonly<Record<string, PairFacts | "vertex">> = {
   triangle_tess_gs: { corners: 3, slots: 3, tessellated: true },
   triangle_tess_hs: { corners: 3, hull: true },
   triangle_tess_invocations_gs: { corners: 3, slots: 3, invocations: 2, tessellated: true },
-  triangle_tess_lines_gs: { corners: 2, slots: 4, tessellated: true },
+  triangle_tess_lines_gs: { corners: 3, slots: 4, tessellated: true },
 };
 
 /** What is refused, and why. */
@@ -173,6 +176,67 @@ corpusTest(
     }
     console.log(`    ${pairs} merged programs: ${groups} groups and ${vertices} vertices compared`);
     assertEquals([pairs, groups], [11, 8 * (4 + 1) + 4 + 2]);
+  },
+);
+
+/** Pairs with the original modules that each was compiled from. */
+const GROUP_ORIGINALS: Readonly<Record<string, Originals>> = {
+  depth_triangle_ngg: { first: "depth_triangle_vert.spv", geometry: "triangle_geom.spv", strip: 3 },
+  triangle_ngg: { first: "triangle_vert.spv", geometry: "triangle_geom.spv", strip: 3 },
+  triangle_ngg_amplify: { first: "triangle_vert.spv", geometry: "triangle_amplify.spv", strip: 3 },
+  triangle_ngg_invocations: { first: "triangle_vert.spv", geometry: "triangle_invocations.spv", strip: 3 },
+  triangle_ngg_lines: { first: "triangle_vert.spv", geometry: "triangle_lines.spv", strip: 3 },
+  triangle_tess_es: { first: "triangle_tese.spv", strip: 3, reordered: true },
+  triangle_tess_gs: { first: "triangle_tese.spv", geometry: "triangle_tess_geom.spv", strip: 3, reordered: true },
+  triangle_tess_invocations_gs: {
+    first: "triangle_tese.spv",
+    geometry: "triangle_invocations.spv",
+    strip: 3,
+    reordered: true,
+  },
+  triangle_tess_lines_gs: {
+    first: "triangle_tese.spv",
+    geometry: "triangle_tess_lines.spv",
+    strip: 2,
+    reordered: true,
+  },
+};
+
+/** Floats that differ by a few roundings. */
+function assertNear(actual: readonly number[], expected: readonly number[], where: string): void {
+  assertEquals(actual.length, expected.length, where);
+  actual.forEach((bits, k) => {
+    const [a, b] = [f32Value(bits), f32Value(expected[k])];
+    assert(Math.abs(a - b) <= 4 * 2 ** -23, `${where}: ${a}, the original has ${b}`);
+  });
+}
+
+corpusTest(
+  "recompiled merged programs make the primitives that their original SPIR-V makes, evaluated",
+  "openagc",
+  () => {
+    let primitives = 0;
+    for (const [pair, originals] of Object.entries(GROUP_ORIGINALS)) {
+      const c = groupCase(pair, PAIRS[pair] as PairFacts), random = new Random(5);
+      const launched = [launchedGroup(c, random)];
+      const artifact = recompile(groupRequestOf(c, evaluatedDevice(32)));
+      const { results } = evaluatedGroups(c, artifact, launched, 32, random);
+      launched.forEach((group, n) => {
+        const expected = originalPrimitives(c, group, originals),
+          actual = exportedPrimitives(results[n], originals.strip);
+        assertEquals(actual.length, expected.length, pair);
+        actual.forEach((corners, k) => {
+          const where = `${pair}, group ${n}, primitive ${k}`;
+          if (originals.reordered) assertNear(corners.flat(), expected[k].flat(), where);
+          else assertEquals(corners, expected[k], where);
+        });
+        primitives += actual.length;
+      });
+    }
+    console.log(
+      `    ${Object.keys(GROUP_ORIGINALS).length} merged programs against their originals: ${primitives} primitives`,
+    );
+    assert(primitives > 200);
   },
 );
 

@@ -13,7 +13,7 @@ import { byteSize } from "./memory.ts";
 export type Step = (s: Subgroup, i: SpirvInstruction, lanes: readonly number[]) => void;
 
 const WORKGROUP = 4, PHYSICAL = 5349, ALIGNED = 2;
-const FMA = 50, PACK_HALF = 58, UNPACK_HALF = 62;
+const MIX = 46, FMA = 50, PACK_HALF = 58, UNPACK_HALF = 62;
 
 /** A step whose lanes do not see each other. */
 function each(f: (s: Subgroup, i: SpirvInstruction, lane: number) => Value): Step {
@@ -119,6 +119,12 @@ function glslResult(
   if (number === UNPACK_SNORM) {
     const bits = operands[0] as number;
     return [bits << 16 >> 16, bits >> 16].map((part) => f32Bits(Math.max(part / 32767, -1)));
+  }
+  if (number === MIX) {
+    return elementwise(i.type, operands, (x: number, y: number, a: number) => {
+      const by = f32Value(a), rest = Math.fround(f32Value(x) * Math.fround(1 - by));
+      return f32Bits(rest + Math.fround(f32Value(y) * by));
+    });
   }
   if (number === FMA) return elementwise(i.type, operands, (a: Bits, b: Bits, c: Bits) => fusedBits(a, b, c, width));
   const make = GLSL_OPERATIONS.get(number);
@@ -317,6 +323,8 @@ export const EXECUTE: ReadonlyMap<string, Step> = new Map<string, Step>([
       return (s.value(a, lane) as number[]).map((x) => f32Bits(f32Value(x) * by));
     }),
   ],
+  ["OpEmitVertex", (s, _, lanes) => lanes.forEach((lane) => s.group.emitVertex!(s.invocations[lane]))],
+  ["OpEndPrimitive", (s, _, lanes) => lanes.forEach((lane) => s.group.endPrimitive!(s.invocations[lane]))],
   ["OpLoad", load],
   ["OpStore", store],
   ["OpAccessChain", accessChain],

@@ -27,6 +27,8 @@ const COMPILERS: readonly (readonly [number, string, string])[] = [
   [83, "OpCopyObject", "tri"],
   [142, "OpVectorTimesScalar", "trii"],
   [148, "OpDot", "trii"],
+  [218, "OpEmitVertex", ""],
+  [219, "OpEndPrimitive", ""],
   [400, "OpCopyLogical", "tri"],
 ];
 

@@ -1,5 +1,5 @@
 /**
- * Invocations of vertex and fragment modules: inputs that the caller gives, outputs that it gets. Four fragments in a row are a quad; quads come to subgroups
+ * Invocations of vertex, fragment, geometry and tessellation evaluation modules: inputs that the caller gives, outputs that it gets. Four fragments in a row are a quad; quads come to subgroups
  * in random order.
  *
  * @module
@@ -31,6 +31,8 @@ export interface EvaluatedStage {
   random: Random;
   /** A built-in input: its value as the evaluator has it. Lane numbers are the evaluator's own. */
   builtIn(invocation: number, builtIn: number): Value | undefined;
+  /** The value of an input variable that is neither a built-in nor has four components at a location: arrays of what a primitive's vertices have. */
+  input?(invocation: number, variable: SpirvVariable): Value | undefined;
   /** Four components of the input at a location. */
   attribute?(invocation: number, location: number, how: Interpolation): number[];
   /** Whether an invocation of a fragment module is there for its quad only. */
@@ -46,6 +48,8 @@ export interface StageOutput {
   readonly locations: ReadonlyMap<number, Value>;
   /** By number of the built-in. */
   readonly builtIns: ReadonlyMap<number, Value>;
+  /** Of a geometry shader: its strips, and what each of their vertices has. */
+  readonly strips: readonly (readonly Pick<StageOutput, "locations" | "builtIns">[])[];
 }
 
 const INPUT = 1, OUTPUT = 3, PRIVATE = 6, FUNCTION = 7, PUSH_CONSTANT = 9;
@@ -65,10 +69,12 @@ class StageHost implements Host {
   private readonly subgroups: Subgroup[] = [];
   private readonly variables = new Map<number, Place[]>();
   private readonly discarded = new Set<number>();
+  private readonly strips: Pick<StageOutput, "locations" | "builtIns">[][][];
 
   constructor(private readonly stage: EvaluatedStage) {
     const { module, memory, count, subgroupSize, random } = stage;
     this.memory = memory;
+    this.strips = Array.from({ length: count }, () => [[]]);
     this.flushes32 = module.modes.get(DENORM_FLUSH_TO_ZERO)?.[0] === 32 ? "all" : stage.flushes32 ?? "none";
     const quads = Array.from({ length: Math.ceil(count / QUAD) }, (_, quad) => quad);
     for (let n = quads.length - 1; n > 0; n--) {
@@ -85,26 +91,41 @@ class StageHost implements Host {
   }
 
   run(): StageOutput[] {
-    const { random, module, count } = this.stage;
+    const { random, count } = this.stage;
     const running = [...this.subgroups];
     while (running.length > 0) {
       const n = random.below(running.length);
       if (running[n].run(1 + random.below(60)) === "end") running.splice(n, 1);
       if (this.steps > 10_000_000) throw new Error("a stage has not ended after ten million instructions");
     }
-    return Array.from({ length: count }, (_, invocation) => {
-      const locations = new Map<number, Value>(), builtIns = new Map<number, Value>();
-      for (const { id, storage, location, builtIn, type } of module.variables) {
-        if (storage !== OUTPUT) continue;
-        const [value] = this.variables.get(id)![invocation].cells;
-        if (location !== undefined) locations.set(location, value);
-        else if (builtIn !== undefined) builtIns.set(builtIn, value);
-        else if (type.kind === "struct") {
-          type.builtIns?.forEach((number, n) => builtIns.set(number, (value as Value[])[n]));
-        }
+    return Array.from({ length: count }, (_, invocation) => ({
+      discarded: this.discarded.has(invocation),
+      ...this.outputs(invocation),
+      strips: this.strips[invocation].filter(({ length }) => length > 0),
+    }));
+  }
+
+  /** What an invocation's output variables hold. */
+  private outputs(invocation: number): Pick<StageOutput, "locations" | "builtIns"> {
+    const locations = new Map<number, Value>(), builtIns = new Map<number, Value>();
+    for (const { id, storage, location, builtIn, type } of this.stage.module.variables) {
+      if (storage !== OUTPUT) continue;
+      const [value] = this.variables.get(id)![invocation].cells;
+      if (location !== undefined) locations.set(location, value);
+      else if (builtIn !== undefined) builtIns.set(builtIn, value);
+      else if (type.kind === "struct") {
+        type.builtIns?.forEach((number, n) => builtIns.set(number, (value as Value[])[n]));
       }
-      return { discarded: this.discarded.has(invocation), locations, builtIns };
-    });
+    }
+    return { locations, builtIns };
+  }
+
+  emitVertex(invocation: number): void {
+    this.strips[invocation].at(-1)!.push(structuredClone(this.outputs(invocation)));
+  }
+
+  endPrimitive(invocation: number): void {
+    this.strips[invocation].push([]);
   }
 
   shared(id: number, invocation: number): Value | undefined {
@@ -131,10 +152,8 @@ class StageHost implements Host {
     this.discarded.add(invocation);
   }
 
-  private makeVariable(
-    { id, storage, type, initial, builtIn, location, decorations }: SpirvVariable,
-    lane: number[],
-  ): void {
+  private makeVariable(variable: SpirvVariable, lane: number[]): void {
+    const { id, storage, type, initial, builtIn, location, decorations } = variable;
     const { module, push, count } = this.stage;
     const make = (value: (invocation: number) => Value) =>
       this.variables.set(
@@ -143,7 +162,10 @@ class StageHost implements Host {
       );
     switch (storage) {
       case INPUT:
-        return void make((invocation) => this.input(invocation, lane, builtIn, location, decorations, type));
+        return void make((invocation) =>
+          this.stage.input?.(invocation, variable) ??
+            this.input(invocation, lane, builtIn, location, decorations, type)
+        );
       case OUTPUT:
         return void make(() => poisonOf(type));
       case PUSH_CONSTANT:

@@ -52,6 +52,9 @@ export interface Host {
   isHelper?(invocation: number): boolean;
   /** An invocation ends and leaves nothing. */
   discard?(invocation: number): void;
+  /** An invocation of a geometry shader has another vertex, or ends its strip. */
+  emitVertex?(invocation: number): void;
+  endPrimitive?(invocation: number): void;
 }
 
 /** A subgroup of a workgroup. */
