@@ -133,7 +133,8 @@ class Turns {
   ): Promise<void> {
     const results: [T[], T[]] = [[], []], took = [0, 0];
     for (let i = 0; i < this.#runs; i++) {
-      for (const kind of [0, 1]) {
+      // What there is first: where the time is up, it has been seen.
+      for (const kind of [1, 0]) {
         const start = performance.now();
         if (start + took[kind] < this.#limitMs) results[kind].push(await run(kind === 0));
         took[kind] = Math.max(took[kind], performance.now() - start);

@@ -26,6 +26,7 @@ const ARRAYS = {
   BigInt64Array,
   BigUint64Array,
 };
+const ENCODER = new TextEncoder(), DECODER = new TextDecoder();
 type ArrayName = keyof typeof ARRAYS;
 type Section = InstanceType<(typeof ARRAYS)[ArrayName]>;
 
@@ -36,7 +37,7 @@ type Section = InstanceType<(typeof ARRAYS)[ArrayName]>;
  */
 export function encodeData(value: unknown): Uint8Array<ArrayBuffer> {
   const sections: Section[] = [];
-  const tree = new TextEncoder().encode(JSON.stringify(toTree(value, sections, [])));
+  const tree = ENCODER.encode(treeText(value, sections, []));
   let size = align(HEADER + tree.length);
   for (const section of sections) size = align(size + section.byteLength);
   const bytes = new Uint8Array(size);
@@ -62,67 +63,101 @@ export function decodeData(bytes: Uint8Array): unknown {
     throw new SyncError("sync.plain-data", `these ${bytes.length} bytes are no plain data`);
   }
   const reader = { bytes: copy, at: align(HEADER + header[0]) };
-  return fromTree(JSON.parse(new TextDecoder().decode(copy.subarray(HEADER, HEADER + header[0]))), reader);
+  return fromTree(JSON.parse(DECODER.decode(copy.subarray(HEADER, HEADER + header[0]))), reader);
 }
 
 /** Text, booleans and null are themselves; all else is `[tag, ...]`. */
 type Tree = string | boolean | null | [string, ...unknown[]];
 
-function toTree(value: unknown, sections: Section[], path: object[]): Tree {
+/** The tree of a value as JSON: written straight away, since trees of requests are on the way of every look-up. */
+function treeText(value: unknown, sections: Section[], path: object[]): string {
   switch (typeof value) {
     case "string":
+      return JSON.stringify(value);
     case "boolean":
-      return value;
+      return value ? "true" : "false";
     case "number":
-      return ["n", Object.is(value, -0) ? "-0" : Number.isFinite(value) ? value : String(value)];
+      if (Object.is(value, -0)) return '["n","-0"]';
+      return Number.isFinite(value) ? `["n",${value}]` : `["n","${value}"]`;
     case "bigint":
-      return ["b", value.toString()];
+      return `["b","${value}"]`;
     case "undefined":
-      return ["u"];
+      return '["u"]';
     case "object":
       break;
     default:
       throw new SyncError("sync.plain-data", `a ${typeof value} is no plain data`);
   }
-  if (value === null) return null;
+  if (value === null) return "null";
   const object = value as object;
   if (path.includes(object)) throw new SyncError("sync.plain-data", "plain data that contains itself");
-  const inner = [...path, object];
-  if (Array.isArray(object)) return ["a", ...object.map((item) => toTree(item, sections, inner))];
   const name = object.constructor?.name ?? "";
   if (ArrayBuffer.isView(object) && Object.hasOwn(ARRAYS, name)) {
     sections.push(object as Section);
-    return ["t", name, (object as Section).length];
+    return `["t","${name}",${(object as Section).length}]`;
   }
-  if (object instanceof Map) {
-    return ["m", ...[...object].map(([key, item]) => [toTree(key, sections, inner), toTree(item, sections, inner)])];
+  path.push(object);
+  const text = compoundText(object, name, sections, path);
+  path.pop();
+  return text;
+}
+
+function compoundText(object: object, name: string, sections: Section[], path: object[]): string {
+  let text: string;
+  if (Array.isArray(object)) {
+    text = '["a"';
+    for (let i = 0; i < object.length; i++) text += "," + treeText(object[i], sections, path);
+  } else if (object instanceof Map) {
+    text = '["m"';
+    for (const [key, item] of object) {
+      text += `,[${treeText(key, sections, path)},${treeText(item, sections, path)}]`;
+    }
+  } else {
+    const prototype = Object.getPrototypeOf(object);
+    if (prototype !== Object.prototype && prototype !== null) {
+      throw new SyncError("sync.plain-data", `an object of class ${name} is no plain data`);
+    }
+    text = '["o"';
+    for (const key of Object.keys(object)) {
+      text += `,[${JSON.stringify(key)},${treeText((object as Record<string, unknown>)[key], sections, path)}]`;
+    }
   }
-  const prototype = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw new SyncError("sync.plain-data", `an object of class ${name} is no plain data`);
-  }
-  return ["o", ...Object.entries(object).map(([key, item]) => [key, toTree(item, sections, inner)])];
+  return text + "]";
 }
 
 function fromTree(tree: Tree, reader: { readonly bytes: Uint8Array<ArrayBuffer>; at: number }): unknown {
   if (!Array.isArray(tree)) return tree;
-  const [tag, ...rest] = tree;
-  switch (tag) {
+  switch (tree[0]) {
     case "n":
-      return Number(rest[0]);
+      return Number(tree[1]);
     case "b":
-      return BigInt(rest[0] as string);
+      return BigInt(tree[1] as string);
     case "u":
       return undefined;
-    case "a":
-      return rest.map((item) => fromTree(item as Tree, reader));
-    case "m":
-      return new Map((rest as [Tree, Tree][]).map(([key, item]) => [fromTree(key, reader), fromTree(item, reader)]));
-    case "o":
-      return Object.fromEntries((rest as [string, Tree][]).map(([key, item]) => [key, fromTree(item, reader)]));
+    case "a": {
+      const items: unknown[] = [];
+      for (let i = 1; i < tree.length; i++) items.push(fromTree(tree[i] as Tree, reader));
+      return items;
+    }
+    case "m": {
+      const map = new Map<unknown, unknown>();
+      for (let i = 1; i < tree.length; i++) {
+        const [key, item] = tree[i] as [Tree, Tree], first = fromTree(key, reader);
+        map.set(first, fromTree(item, reader));
+      }
+      return map;
+    }
+    case "o": {
+      const entries: [string, unknown][] = [];
+      for (let i = 1; i < tree.length; i++) {
+        const [key, item] = tree[i] as [string, Tree];
+        entries.push([key, fromTree(item, reader)]);
+      }
+      return Object.fromEntries(entries); // also a field "__proto__" is only a field
+    }
     case "t": {
-      const Class = ARRAYS[rest[0] as ArrayName];
-      const end = reader.at + (rest[1] as number) * (Class?.BYTES_PER_ELEMENT ?? NaN);
+      const Class = ARRAYS[tree[1] as ArrayName];
+      const end = reader.at + (tree[2] as number) * (Class?.BYTES_PER_ELEMENT ?? NaN);
       if (!(end <= reader.bytes.length)) break;
       const array = new Class(reader.bytes.buffer.slice(reader.at, end));
       reader.at = align(end);

@@ -27,7 +27,7 @@ globalThis.addEventListener("message", (event) => {
     if (job.kind === JobKind.Entry) jobs.run(room, job);
     else room.board.fail(job.ticket, new SyncError("sync.job", `a job of kind ${job.kind} for the shader writer`));
   }
-  jobs.sweep();
+  jobs.close();
   room.registry.leave(room.self);
   scope.postMessage("done");
   globalThis.close();

@@ -55,9 +55,12 @@ export class WriterJobs {
     }
   }
 
-  /** Removes what is too much. */
-  sweep(): void {
-    for (const writer of this.#writers.values()) writer?.sweep();
+  /** The end: removes what is too much, and says what was removed. */
+  close(): void {
+    for (const writer of this.#writers.values()) {
+      writer?.sweep();
+      if (writer?.removedNote !== undefined) this.#log(writer.removedNote);
+    }
   }
 
   #writer(handle: ShaderCacheHandle): EntryWriter | undefined {

@@ -9,12 +9,13 @@
  * @module
  */
 import { imageClass } from "../../recompiler/lift/image_descriptor.ts";
-import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
+import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import { RECOMPILER_VERSION } from "../../recompiler/version.ts";
 import { byteChecksum, CHECKSUM_BYTES, sameBytes } from "../../storage/byte_checksum.ts";
 import { decodeData, encodeData } from "../../sync/plain_data.ts";
 
-const MAGIC = new TextEncoder().encode("AGCSHDR1");
+const ENCODER = new TextEncoder();
+const MAGIC = ENCODER.encode("AGCSHDR1");
 const CHECKSUM_AT = 24, HEADER_BYTES = CHECKSUM_AT + CHECKSUM_BYTES;
 const SPIRV_MAGIC = 0x07230203;
 /** All of them: the compiler says when one is missing. */
@@ -39,16 +40,16 @@ export interface RequestKey {
 }
 
 /** Everything but the code that decides what a request becomes, as text: the same for the same values, whatever the order of the fields. */
-export function stateText({ code: _, imageDescriptors, ...rest }: RecompileRequest): string {
+export function stateText({ code: _, imageDescriptors, device, ...rest }: RecompileRequest): string {
   const images = imageDescriptors === undefined
     ? undefined
     : [...imageDescriptors].sort(([a], [b]) => a - b).map(([pc, words]) => [pc, [...imageClass(words)]]);
-  return JSON.stringify(canonical({ ...rest, images }));
+  return fieldsText({ ...rest, images, device }, device);
 }
 
 /** See {@linkcode RequestKey}. */
 export function requestKey(request: RecompileRequest): RequestKey {
-  const state = new TextEncoder().encode(stateText(request));
+  const state = ENCODER.encode(stateText(request));
   return { state, prefix: `${RECOMPILER_VERSION}-${byteChecksum(state).toHex()}-` };
 }
 
@@ -130,13 +131,53 @@ export function decodeArtifact(bytes: Uint8Array): Artifact | undefined {
   }
 }
 
-/** The same data with the fields of every object in order, those that are undefined left out, and bigints marked. */
-function canonical(value: unknown): unknown {
-  if (typeof value === "bigint") return { bigint: value.toString(16) };
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(canonical);
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined).sort(([a], [b]) => a < b ? -1 : 1);
-  return fields.map(([name, field]) => [name, canonical(field)]);
+/** Data as JSON with the fields of every object in order, those that are undefined left out, and bigints marked. */
+function canonicalText(value: unknown): string {
+  if (typeof value === "bigint") return `{"bigint":"${value.toString(16)}"}`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (!Array.isArray(value)) return fieldsText(value);
+  let text = "[";
+  for (let i = 0; i < value.length; i++) text += (i === 0 ? "" : ",") + canonicalText(value[i]);
+  return text + "]";
+}
+
+/** @param device one of the fields' values, which most requests of a process share */
+function fieldsText(value: object, device?: RecompilerDevice): string {
+  const fields = value as Record<string, unknown>;
+  let text = "";
+  for (const name of Object.keys(fields).sort()) {
+    const field = fields[name];
+    if (field === undefined) continue;
+    const written = field === device && device !== undefined ? deviceText(device) : canonicalText(field);
+    text += `${text === "" ? "" : ","}[${JSON.stringify(name)},${written}]`;
+  }
+  return `[${text}]`;
+}
+
+/** Texts of devices, with what they were written from. */
+const deviceTexts = new WeakMap<RecompilerDevice, { readonly from: RecompilerDevice; readonly text: string }>();
+
+/** {@linkcode canonicalText} of a device, which is a third of a request's text and seldom another one. */
+function deviceText(device: RecompilerDevice): string {
+  const known = deviceTexts.get(device);
+  // It is plain data of somebody else's: were it changed since, its text would be another.
+  if (known !== undefined && sameData(known.from, device)) return known.text;
+  const text = canonicalText(device);
+  deviceTexts.set(device, { from: structuredClone(device), text });
+  return text;
+}
+
+/** Whether plain data has the same fields with the same values. */
+function sameData(a: unknown, b: unknown): boolean {
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return Object.is(a, b);
+  const left = a as Record<string, unknown>, right = b as Record<string, unknown>;
+  let fields = 0;
+  for (const name in left) {
+    fields++;
+    if (!sameData(left[name], right[name])) return false;
+  }
+  for (const _ in right) fields--;
+  return fields === 0;
 }
 
 function bytesOf(words: Uint32Array): Uint8Array {

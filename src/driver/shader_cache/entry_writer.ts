@@ -70,6 +70,15 @@ export class EntryWriter {
     }
   }
 
+  /** That entries were removed, for people; undefined if none were. */
+  get removedNote(): string | undefined {
+    const { removed } = this.counts;
+    if (removed === 0) return undefined;
+    const [entries, were] = removed === 1 ? ["entry", "was"] : ["entries", "were"];
+    const limit = this.#limits.limitBytes, most = limit < 1 << 20 ? `${limit} bytes` : `${limit >> 20} MiB`;
+    return `${removed} ${entries} of the shader cache ${this.#folder} ${were} removed, so that it stays within ${most}`;
+  }
+
   /** Whether so much was written since the last sweep that the bound may be passed by much. */
   get sweepIsDue(): boolean {
     return this.#unswept > this.#limits.limitBytes * (1 - KEPT);

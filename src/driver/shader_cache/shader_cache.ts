@@ -6,6 +6,7 @@
  * @module
  */
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
+import { sameBytes } from "../../storage/byte_checksum.ts";
 import { ensurePrivate } from "../../storage/cache_folder.ts";
 import type { Room } from "../pools/room.ts";
 import { queueEntry, type ShaderCacheHandle } from "./background_writer.ts";
@@ -15,6 +16,7 @@ import { EntryWriter } from "./entry_writer.ts";
 export type { ShaderCacheHandle } from "./background_writer.ts";
 
 const LIMIT_BYTES = 256 << 20, ENTRY_LIMIT_BYTES = 32 << 20;
+const MEMORY_BYTES = 16 << 20;
 
 /** Bounds of a {@linkcode ShaderCache}. */
 export interface ShaderCacheOptions {
@@ -22,6 +24,8 @@ export interface ShaderCacheOptions {
   readonly limitBytes?: number;
   /** Bytes of a file at most: what is larger is not kept. 32 MiB by default. */
   readonly entryLimitBytes?: number;
+  /** Bytes of what was found in files and stays in memory, at most; 16 MiB by default. */
+  readonly memoryBytes?: number;
 }
 
 /** What a cache did so far. */
@@ -29,8 +33,12 @@ export interface ShaderCacheCounts {
   /** Requests that were found, and that were not. */
   hits: number;
   misses: number;
+  /** Files that were read: a request that is asked for again is found in memory. */
+  reads: number;
   /** Files that were not as they were written. */
   damaged: number;
+  /** Files that were there, and are not any more or may not be read. */
+  gone: number;
   /** Files that this cache wrote, or gave to the writer, and that could not be written. */
   written: number;
   failed: number;
@@ -38,8 +46,8 @@ export interface ShaderCacheCounts {
   removed: number;
 }
 
-/** An artifact that is not on the disk yet. */
-interface Pending {
+/** An artifact with what it was made from. */
+interface Kept {
   readonly key: RequestKey;
   readonly code: Uint32Array;
   readonly artifact: Artifact;
@@ -48,17 +56,31 @@ interface Pending {
 /** A folder of artifacts. No method throws: it is there to do without. */
 export class ShaderCache {
   readonly folder: string;
-  /** What was wrong, for people. */
-  readonly notes: string[] = [];
-  readonly counts: ShaderCacheCounts = { hits: 0, misses: 0, damaged: 0, written: 0, failed: 0, removed: 0 };
+  readonly counts: ShaderCacheCounts = {
+    hits: 0,
+    misses: 0,
+    reads: 0,
+    damaged: 0,
+    gone: 0,
+    written: 0,
+    failed: 0,
+    removed: 0,
+  };
+  /** The first of each kind. */
+  readonly #first = { damaged: "", gone: "", failed: "" };
   readonly #limits: { readonly limitBytes: number; readonly entryLimitBytes: number };
   readonly #writer: EntryWriter;
   /** Where the writer of the process takes entries from. */
   #room: Room | undefined;
   /** Words of code of the entries, by the beginning of their names, with the names. */
   readonly #entries = new Map<string, Map<string, number>>();
-  readonly #pending = new Map<string, Pending>();
+  /** What is not on the disk yet. */
+  readonly #pending = new Map<string, Kept>();
   readonly #used = new Set<string>();
+  /** What was found in files, in the order in which it was read. */
+  readonly #found = new Map<string, Kept>();
+  #foundBytes = 0;
+  readonly #memoryBytes: number;
   readonly #usable: boolean;
 
   /** @param folder private to this user; made if need be */
@@ -66,12 +88,10 @@ export class ShaderCache {
     this.folder = folder;
     const { limitBytes = LIMIT_BYTES, entryLimitBytes = ENTRY_LIMIT_BYTES } = options;
     this.#limits = { limitBytes, entryLimitBytes };
+    this.#memoryBytes = options.memoryBytes ?? MEMORY_BYTES;
     this.#writer = new EntryWriter(folder, this.#limits);
     this.#usable = ensurePrivate(folder);
-    if (!this.#usable) {
-      this.notes.push(`${folder} is no folder that only this user can write to: no shaders are kept`);
-      return;
-    }
+    if (!this.#usable) return;
     try {
       for (const { name } of Deno.readDirSync(folder)) this.#list(name);
     } catch {
@@ -88,7 +108,8 @@ export class ShaderCache {
       if (codeWords > request.code.length) continue;
       if (!names.has(codeWords)) names.set(codeWords, entryName(key, request.code.subarray(0, codeWords)));
       if (names.get(codeWords) !== name) continue;
-      const artifact = this.#pendingArtifact(name, key, request.code) ?? this.#read(name, key, request.code);
+      const artifact = keptArtifact(this.#pending.get(name), key, request.code) ??
+        keptArtifact(this.#found.get(name), key, request.code) ?? this.#read(name, key, request.code);
       if (artifact === undefined) continue;
       this.counts.hits++;
       this.#used.add(name);
@@ -96,6 +117,19 @@ export class ShaderCache {
     }
     this.counts.misses++;
     return undefined;
+  }
+
+  /** What was wrong, for people. */
+  get notes(): string[] {
+    if (!this.#usable) return [`${this.folder} is no folder that only this user can write to: no shaders are kept`];
+    const { counts, folder } = this, { damaged, gone, failed } = this.#first, notes: string[] = [];
+    if (counts.damaged > 0) {
+      notes.push(`${folder}/${damaged}${others(counts.damaged)} is damaged: it is recompiled and written anew`);
+    }
+    if (counts.gone > 0) notes.push(`${folder}/${gone}${others(counts.gone)}: it is recompiled`);
+    if (counts.failed > 0) notes.push(`${failed}${others(counts.failed)}`);
+    const removed = this.#writer.removedNote;
+    return removed === undefined ? notes : [...notes, removed];
   }
 
   /** What another isolate needs to use the same folder: `new ShaderCache(handle.folder, handle)`. */
@@ -160,40 +194,82 @@ export class ShaderCache {
     if (parsed !== undefined) this.#entries.get(parsed.prefix)?.delete(name);
   }
 
-  #pendingArtifact(name: string, { state }: RequestKey, code: Uint32Array): Artifact | undefined {
-    const pending = this.#pending.get(name);
-    if (pending === undefined) return undefined;
-    const same = pending.key.state.length === state.length && pending.key.state.every((byte, k) => byte === state[k]) &&
-      pending.code.every((word, k) => word === code[k]);
-    return same ? pending.artifact : undefined;
-  }
-
   #read(name: string, key: RequestKey, code: Uint32Array): Artifact | undefined {
     let bytes: Uint8Array<ArrayBuffer>;
-    const path = `${this.folder}/${name}`;
+    this.counts.reads++;
     try {
-      if (Deno.statSync(path).size > this.#limits.entryLimitBytes) throw new Error("too large to be an entry");
-      bytes = Deno.readFileSync(path);
-    } catch {
+      bytes = readEntry(`${this.folder}/${name}`, this.#limits.entryLimitBytes);
+    } catch (error) {
+      const why = error instanceof Deno.errors.NotFound ? "is not there any more" : `cannot be read (${error})`;
+      if (this.counts.gone++ === 0) this.#first.gone = `${name} ${why}`;
       this.#unlist(name); // removed by another process, or not to be read
       return undefined;
     }
     const content = decodeEntry(bytes, key, code);
-    if (content.kind === "artifact") return content.artifact;
-    if (content.kind === "damaged" && this.counts.damaged++ === 0) {
-      this.notes.push(`${path} is damaged: it is recompiled and written anew`);
+    if (content.kind === "artifact") {
+      this.#keepFound(name, { key, code: code.slice(0, content.artifact.codeWords), artifact: content.artifact });
+      return content.artifact;
     }
+    if (content.kind === "damaged" && this.counts.damaged++ === 0) this.#first.damaged = name;
     this.#unlist(name); // the next flush replaces it
     return undefined;
   }
 
-  #write(name: string, { key, code, artifact }: Pending): void {
+  /** Keeps what a file had, for who asks again. */
+  #keepFound(name: string, kept: Kept): void {
+    const bytes = bytesOf(kept), found = this.#found;
+    if (bytes > this.#memoryBytes) return;
+    found.set(name, kept);
+    this.#foundBytes += bytes;
+    for (const [oldest, each] of found) {
+      if (this.#foundBytes <= this.#memoryBytes) break;
+      found.delete(oldest);
+      this.#foundBytes -= bytesOf(each);
+    }
+  }
+
+  #write(name: string, { key, code, artifact }: Kept): void {
     const problem = this.#writer.write(name, encodeEntry(key, code, artifact));
     if (problem === undefined) {
       this.counts.written++;
       return;
     }
     this.#unlist(name);
-    if (this.counts.failed++ === 0) this.notes.push(problem);
+    if (this.counts.failed++ === 0) this.#first.failed = problem;
   }
+}
+
+/** What is kept for a name, if it is the request's: names only find. */
+function keptArtifact(kept: Kept | undefined, { state }: RequestKey, code: Uint32Array): Artifact | undefined {
+  return kept !== undefined && sameBytes(kept.key.state, state) && startsWith(code, kept.code)
+    ? kept.artifact
+    : undefined;
+}
+
+function startsWith(code: Uint32Array, words: Uint32Array): boolean {
+  for (let i = 0; i < words.length; i++) if (code[i] !== words[i]) return false;
+  return true;
+}
+
+/** Bytes of memory of what is kept, about. */
+function bytesOf({ key, code, artifact }: Kept): number {
+  return key.state.length + code.byteLength + artifact.spirv.byteLength;
+}
+
+/** Read into again and again: one call of the system less, and no memory, for what is smaller. */
+const BUFFER = new Uint8Array(1 << 17);
+
+/** The bytes of a file. @throws what Deno throws, and for a file beyond the limit */
+function readEntry(path: string, limit: number): Uint8Array<ArrayBuffer> {
+  using file = Deno.openSync(path);
+  const read = file.readSync(BUFFER) ?? 0;
+  if (read < BUFFER.length) return BUFFER.slice(0, read);
+  const { size } = file.statSync();
+  if (size > limit) throw new Error("too large to be an entry");
+  return Deno.readFileSync(path);
+}
+
+/** Behind the first of several. */
+function others(count: number): string {
+  return count === 1 ? "" : ` (and ${count - 1} more)`;
 }

@@ -20,7 +20,7 @@ function write(
 ): number {
   let done = 0;
   for (let job; (job = room.board.tryTake(Pool.Writer)) !== undefined; done++) jobs.run(room, job);
-  jobs.sweep();
+  jobs.close();
   return done;
 }
 

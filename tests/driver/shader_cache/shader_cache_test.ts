@@ -9,6 +9,7 @@ import { Random } from "../../support/random.ts";
 import { entries, inFolder, type Made, madeShaders } from "./support.ts";
 
 const MADE = madeShaders();
+const NOTHING = { hits: 0, misses: 0, reads: 0, damaged: 0, gone: 0, written: 0, failed: 0, removed: 0 };
 
 function filled(folder: string, made: readonly Made[] = MADE): void {
   const cache = new ShaderCache(folder);
@@ -24,8 +25,70 @@ Deno.test("what one cache wrote, the next one finds: the same artifacts, resourc
     const cache = new ShaderCache(folder);
     for (const { request, artifact } of MADE) assertEquals(cache.find(request), artifact);
     assert(MADE.some(({ artifact }) => artifact.resources !== undefined));
-    assertEquals(cache.counts, { hits: MADE.length, misses: 0, damaged: 0, written: 0, failed: 0, removed: 0 });
+    assertEquals(cache.counts, { ...NOTHING, hits: MADE.length, reads: MADE.length });
   }));
+
+Deno.test("what was found in a file once is found in memory from then on, as long as there is room for it", () =>
+  inFolder((folder) => {
+    filled(folder);
+    const cache = new ShaderCache(folder), first = MADE.map(({ request }) => cache.find(request));
+    for (let round = 0; round < 3; round++) {
+      for (const [n, { request }] of MADE.entries()) {
+        // Another object with the same values, code behind the program, and files that nobody looks at.
+        const again = cache.find({
+          ...request,
+          device: { ...request.device },
+          code: Uint32Array.of(...request.code, 7),
+        });
+        assert(again === first[n]);
+      }
+      for (const name of entries(folder)) Deno.writeFileSync(`${folder}/${name}`, Uint8Array.of(round));
+    }
+    assertEquals(cache.counts, { ...NOTHING, hits: 4 * MADE.length, reads: MADE.length });
+    assertEquals(cache.notes, []);
+  }));
+
+Deno.test("what is kept in memory is bounded: the one that was found first goes", () =>
+  inFolder((folder) => {
+    filled(folder);
+    const [a, b] = MADE, cache = new ShaderCache(folder, { memoryBytes: memoryOf(a) + memoryOf(b) - 1 });
+    for (const { request } of [a, b, b, a, a, b]) assert(cache.find(request) !== undefined);
+    assertEquals([cache.counts.hits, cache.counts.reads], [6, 4]);
+    const none = new ShaderCache(folder, { memoryBytes: 1 });
+    for (let k = 0; k < 2; k++) none.find(a.request);
+    assertEquals(none.counts.reads, 2, "too large to be kept");
+  }));
+
+/** Bytes that an entry takes in memory. */
+function memoryOf({ request, artifact }: Made): number {
+  return new TextEncoder().encode(stateText(request)).length + 4 * artifact.codeWords + artifact.spirv.byteLength;
+}
+
+Deno.test("the state of a request is JSON of its fields in order, whoever has written the same device before", () => {
+  const canonical = (value: unknown): unknown => {
+    if (typeof value === "bigint") return { bigint: value.toString(16) };
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map(canonical);
+    const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+    return fields.sort(([a], [b]) => a < b ? -1 : 1).map(([name, field]) => [name, canonical(field)]);
+  };
+  const [{ request }] = MADE,
+    device = { ...request.device, requiredSubgroup: { minimum: 8, maximum: 8, perWorkgroup: 9 } };
+  const check = (changed: Partial<RecompileRequest> = {}) => {
+    const { code: _, ...state } = { ...request, device, ...changed };
+    assertEquals(stateText({ ...request, device, ...changed }), JSON.stringify(canonical(state)));
+  };
+  check();
+  // The same object with other values is another device.
+  device.subgroupSize++;
+  check();
+  device.requiredSubgroup.minimum = 4;
+  check();
+  delete (device as Partial<typeof device>).exactHalf;
+  check();
+  (device as RecompileRequest["device"]).laneMode = "packed";
+  check({ windows: undefined, resolve: true });
+});
 
 Deno.test("nothing is written before the flush, and until then the artifact is found all the same", () =>
   inFolder((folder) => {
@@ -37,7 +100,7 @@ Deno.test("nothing is written before the flush, and until then the artifact is f
     cache.flush();
     assertEquals(entries(folder).length, 1);
     cache.flush();
-    assertEquals(cache.counts, { hits: 1, misses: 1, damaged: 0, written: 1, failed: 0, removed: 0 });
+    assertEquals(cache.counts, { ...NOTHING, hits: 1, misses: 1, written: 1 });
   }));
 
 Deno.test("code behind the program does not matter; a changed word of the program, or an end before it, does", () =>
