@@ -9,7 +9,6 @@ const RSRC3 = Reg.COMPUTE_PGM_RSRC3;
 const NUM_THREAD = Reg.COMPUTE_NUM_THREAD_X;
 const START = Reg.COMPUTE_START_X;
 const TMPRING = Reg.COMPUTE_TMPRING_SIZE;
-const USER_DATA = Reg.COMPUTE_USER_DATA_0;
 
 /** Number of COMPUTE_USER_DATA registers. */
 export const USER_DATA_COUNT = 16;
@@ -110,7 +109,7 @@ export function computeProgram(state: RegisterState): ComputeProgram {
   };
 }
 
-/** The 16 user data registers, not copied: packets that follow change them. */
+/** The 16 user data registers, not copied: packets that follow change them. It is the same array each time. */
 export function computeUserData(state: RegisterState): Uint32Array<ArrayBuffer> {
-  return state.sh.subarray(USER_DATA, USER_DATA + USER_DATA_COUNT);
+  return state.computeUserData;
 }

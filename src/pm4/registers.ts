@@ -142,6 +142,8 @@ const COMPUTE_LAST = Reg.COMPUTE_NOWHERE;
 export class RegisterState {
   /** SH bank: shader programs and user data. Write through {@linkcode writeSh}, so that {@linkcode computeGeneration} stays true. */
   readonly sh: Uint32Array<ArrayBuffer> = new Uint32Array(BANKS[Bank.Sh].words);
+  /** COMPUTE_USER_DATA_0 to 15: a view of {@linkcode sh}, made once, because dispatches ask for it each time. */
+  readonly computeUserData: Uint32Array<ArrayBuffer> = this.sh.subarray(USER_DATA_FIRST, USER_DATA_FIRST + 16);
   /** CONTEXT bank: draw state. */
   readonly context: Uint32Array<ArrayBuffer> = new Uint32Array(BANKS[Bank.Context].words);
   /** UCONFIG bank. */

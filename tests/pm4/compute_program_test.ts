@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { computeProgram, computeUserData } from "../../src/pm4/compute_program.ts";
 import { RegisterState } from "../../src/pm4/registers.ts";
 
@@ -73,4 +73,9 @@ Deno.test("user data is a view of the registers", () => {
   const data = computeUserData(state);
   state.set("COMPUTE_USER_DATA_15", 0xdeadbeef);
   assertEquals([data.length, data[15]], [16, 0xdeadbeef]);
+  // Dispatches ask for them each time.
+  assert(computeUserData(state) === data, "a second array was made");
+  const copy = state.clone();
+  copy.set("COMPUTE_USER_DATA_15", 1);
+  assertEquals([computeUserData(copy)[15], data[15]], [1, 0xdeadbeef]);
 });
