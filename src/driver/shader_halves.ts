@@ -5,11 +5,12 @@
  * @module
  */
 import { AnyAgcError, hex, InvalidInputError, RefusedError, withPlace } from "../errors.ts";
-import type { RegisterValue, ShaderSource } from "../guest/shader_source.ts";
+import type { ShaderSource } from "../guest/shader_source.ts";
 import { opcodeId } from "../rdna/table.ts";
 import { decode } from "../rdna/decode.ts";
 import { type GroupProgram, groupProgram, type GroupStage } from "../recompiler/stages/group_program.ts";
 import { registersOf, type StageProgram, vertexProgram } from "../recompiler/stages/registers.ts";
+import { registerLists } from "./stage_program.ts";
 
 /** A program made of two halves: load all of `code` at one address, a multiple of 256. */
 export interface FusedShader {
@@ -119,14 +120,6 @@ function programOf(
 /** VGT_SHADER_STAGES_EN: PRIMGEN_PASSTHRU_EN (25), and none of LS, HS, GS or a domain shader. */
 function isVertexOnly(stages: number): boolean {
   return (stages >>> 25 & 1) === 1 && (stages & 0x27) === 0 && (stages >>> 3 & 3) !== 1;
-}
-
-function registerLists({ abi, stageRegisters }: ShaderSource): {
-  sh: readonly RegisterValue[];
-  context: readonly RegisterValue[];
-} {
-  if (abi.kind === "agc") return { sh: abi.record.shRegisters, context: abi.record.cxRegisters };
-  return stageRegisters ?? { sh: [], context: [] };
 }
 
 /** Whether a half is one s_endpgm. */

@@ -1,10 +1,12 @@
 /**
- * The graphics program that a shader file describes by itself: by its AGC record, or by the registers that its description lists.
+ * The graphics program that a shader file describes by itself: by its AGC record, or by the registers that its description lists. Halves of merged programs:
+ * shader_halves.ts.
  *
  * @module
  */
 import { AnyAgcError, RefusedError, withPlace } from "../errors.ts";
 import type { ShaderSource } from "../guest/shader_source.ts";
+import { type GroupProgram, groupProgram } from "../recompiler/stages/group_program.ts";
 import {
   pixelProgram,
   type RegisterEntry,
@@ -23,10 +25,8 @@ const PS_INPUT_CNTL_0 = 0x191, RSRC1_ES = 0x0ca, RSRC1_HS = 0x10a;
  * @throws RefusedError `recompiler.stage` for stages that are not recompiled, `recompiler.stage-registers` for what the file lacks
  */
 export function stageProgramOf(shader: ShaderSource, wave?: 32 | 64): StageProgram {
-  const { stageRegisters, abi } = shader;
-  const record = abi.kind === "agc" ? abi.record : undefined;
-  const sh: readonly RegisterEntry[] = record?.shRegisters ?? stageRegisters?.sh ?? [];
-  const context: RegisterEntry[] = [...record?.cxRegisters ?? stageRegisters?.context ?? []];
+  const record = shader.abi.kind === "agc" ? shader.abi.record : undefined;
+  const { sh, context } = registerLists(shader);
   // What the draw sets wins over what a record alone can say.
   record?.inputs.forEach(({ flat }, i) => {
     const offset = PS_INPUT_CNTL_0 + i;
@@ -39,6 +39,40 @@ export function stageProgramOf(shader: ShaderSource, wave?: 32 | 64): StageProgr
     throw error instanceof AnyAgcError ? withPlace(error, { file: shader.file }) : error;
   }
   return wave !== undefined && shader.waveSize === undefined ? { ...program, waveSize: wave } : program;
+}
+
+/** The register lists of a shader's record or description; new lists. */
+export function registerLists(
+  { abi, stageRegisters }: ShaderSource,
+): { sh: RegisterEntry[]; context: RegisterEntry[] } {
+  const record = abi.kind === "agc" ? abi.record : undefined;
+  return {
+    sh: [...record?.shRegisters ?? stageRegisters?.sh ?? []],
+    context: [...record?.cxRegisters ?? stageRegisters?.context ?? []],
+  };
+}
+
+/** VGT_SHADER_STAGES_EN (context). */
+const STAGES_EN = 0x2d5;
+
+/**
+ * The program of a merged group that one shader is: an NGG program whose primitives are its own, because it culls or has a geometry shader.
+ *
+ * @param threads of a group at most
+ * @throws RefusedError `recompiler.stage` for shaders that are no NGG programs, `recompiler.stage-registers` for what the file lacks
+ */
+export function groupProgramOf(shader: ShaderSource, threads?: number): GroupProgram {
+  const registers = registersOf(registerLists(shader)), { stage, abi } = shader;
+  const stages = (abi.kind === "agc" ? abi.record.specials?.shaderStagesEnable.value : undefined) ??
+    registers.context(STAGES_EN) ?? 0;
+  if ((stage !== "vertex" && stage !== "geometry") || (stages >>> 13 & 1) === 0) {
+    throw refused(shader, `a ${stage} shader whose VGT_SHADER_STAGES_EN is 0x${stages.toString(16)} is no NGG program`);
+  }
+  try {
+    return groupProgram("geometry", [registers], stages, undefined, threads);
+  } catch (error) {
+    throw error instanceof AnyAgcError ? withPlace(error, { file: shader.file }) : error;
+  }
 }
 
 function programOf(shader: ShaderSource, registers: ReturnType<typeof registersOf>, sh: readonly RegisterEntry[]) {

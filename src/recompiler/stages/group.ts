@@ -36,8 +36,8 @@ export const GROUP_SGPRS = 8;
 export const GROUP_VGPRS = 9;
 /** Threads of a group at most (AMD register headers: GE_MAX_OUTPUT_PER_SUBGROUP; Mesa, gfx10_ngg_calculate_subgroup_info). */
 export const GROUP_THREADS = 256;
-/** Words of user data that the window begins with. */
-export const GROUP_USER_DATA = 32;
+/** User data beyond those of the push constants (16), which the window begins with: words. */
+export const GROUP_USER_DATA = 16;
 /** Where the records begin, in bytes. */
 export const GROUP_RECORDS = 4 * GROUP_USER_DATA;
 

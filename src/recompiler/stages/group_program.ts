@@ -34,6 +34,8 @@ const MODE_BITS = 0xff << 12 | 1 << 21 | 1 << 23;
  *
  * @param halves registers of a program's two halves, or of a whole program
  * @param stages VGT_SHADER_STAGES_EN: GS_W32_EN is bit 22, HS_W32_EN bit 21
+ * @param next how the first half goes on with the second one
+ * @param threads of a group at most, whole waves
  * @throws RefusedError `recompiler.stage-registers` for registers that are missing, and for halves that want different float modes
  */
 export function groupProgram(
@@ -41,6 +43,7 @@ export function groupProgram(
   halves: readonly StageRegisters[],
   stages: number,
   next?: MergedGroup["next"],
+  threads = GROUP_THREADS,
 ): GroupProgram {
   const { rsrc1, rsrc2, name, wave32, lds } = REGISTERS[stage];
   const read = (offset: number, register: string) =>
@@ -61,7 +64,7 @@ export function groupProgram(
     scratch: fields.some(({ scratch }) => scratch),
     waveSize: stages >>> wave32 & 1 ? 32 : 64,
     ldsBytes: 512 * Math.max(...seconds.map((second) => second >>> lds.shift & lds.mask)),
-    threads: GROUP_THREADS,
+    threads,
     group: next === undefined ? {} : { next },
   };
 }

@@ -1,7 +1,8 @@
 /** Cases of RADV's machine code: registers, descriptors, vertex buffers and push constants as its descriptions say where they go. */
-import { stageProgramOf } from "../../../src/driver/stage_program.ts";
+import { groupProgramOf, stageProgramOf } from "../../../src/driver/stage_program.ts";
 import { linearImageDescriptor, rawBufferDescriptor } from "../../../src/guest/harness/descriptors.ts";
 import type { ShaderSource } from "../../../src/guest/shader_source.ts";
+import type { GroupCase } from "./group_frame.ts";
 import type { StageCase } from "./stage_case.ts";
 
 /** One-SGPR pointers get the high half 0xffff8000. */
@@ -57,6 +58,12 @@ export function acoCase(shader: ShaderSource): StageCase {
   };
 }
 
+/** The case of a stage that is a merged group: every primitive has three vertices. */
+export function acoGroupCase(shader: ShaderSource, threads: number): GroupCase {
+  const stage = acoCase(shader), program = groupProgramOf(shader, threads);
+  return { ...stage, program, vertices: threads, primitives: threads, corners: 3 };
+}
+
 function userDataOf({ userSgprs, userSgprCount, stage, systemSgprs }: ShaderSource): number[] {
   // Merged programs have their first eight SGPRs from the hardware.
   const first = stage === "vertex" && systemSgprs[0].sgpr === 0 ? 8 : 0;
@@ -68,6 +75,9 @@ function userDataOf({ userSgprs, userSgprCount, stage, systemSgprs }: ShaderSour
       inline_push_constants: Array.from({ length: count }, (_, k) => f32(k + 0.5)),
       push_constants_ptr: [low(BUFFERS)],
       base_vertex_draw_id_start_instance: [3, 2, 1],
+      // Culling of back faces and small primitives (Mesa, radv_shader.h: ngg_culling_settings); a viewport's scales and offsets.
+      ngg_culling_settings: [2 | 8 | 0xfc << 24],
+      ngg_viewport: [320, 240, 320, 240].map(f32),
     };
     (values[name] ?? []).slice(0, count).forEach((value, k) => data[sgpr - first + k] = value);
   }

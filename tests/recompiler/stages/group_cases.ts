@@ -12,6 +12,8 @@ export interface GroupLines {
   /** A second half, which `lines` go on with: its address is in s10 (user data 2). */
   readonly back?: Lines;
   readonly more?: Partial<GroupCase>;
+  /** User SGPRs; 4 where it is left out. User data k from the fourth on are 1000 + k. */
+  readonly users?: number;
   /** What the refusal says of a program that is refused. */
   readonly message?: RegExp;
 }
@@ -80,13 +82,15 @@ export const GROUP_PROGRAMS: readonly GroupLines[] = [
   { name: "points of triangles, in one program", lines: (n) => [...GIVE(n), ...TAKE(n)] },
   { name: "points of triangles, in two halves", lines: (n) => [...GIVE(n), ...HAND_OVER], back: TAKE },
   {
-    name: "primitives of the program's own, and exports of some components, twice to one target",
+    name: "primitives of the program's own, exports of some components, twice to one target, more than 16 user SGPRs",
+    users: 19,
     lines: (n) => [
       ...ALLOCATE,
       ...THREAD(n),
       ...firstLanes(n, 8),
       "s_cbranch_execz none",
-      "v_xor_b32 v0, 0x80000000, v0",
+      "v_xor_b32 v0, s25, v0",
+      "v_xor_b32 v0, s23, v0",
       "exp prim v0, off, off, off done",
       "none:",
       ...firstLanes(n, 0),
@@ -160,7 +164,7 @@ export const REFUSED_GROUPS: readonly GroupLines[] = [
 const HALF_WORDS = 64;
 
 /** The case of a program. */
-export function groupCaseOf({ name, lines, back, more }: GroupLines, waveSize: 32 | 64): GroupCase {
+export function groupCaseOf({ name, lines, back, more, users = 4 }: GroupLines, waveSize: 32 | 64): GroupCase {
   let code = assemble(waveSize, linesOf(lines, waveSize)), next: GroupProgram["group"]["next"];
   if (back !== undefined) {
     const second = assemble(waveSize, linesOf(back, waveSize)),
@@ -178,7 +182,7 @@ export function groupCaseOf({ name, lines, back, more }: GroupLines, waveSize: 3
       stage: "geometry",
       waveSize,
       threads: 256,
-      userSgprCount: 4,
+      userSgprCount: users,
       scratch: false,
       ldsBytes: 4096,
       floatMode: 0xf0,
@@ -186,7 +190,11 @@ export function groupCaseOf({ name, lines, back, more }: GroupLines, waveSize: 3
       dx10Clamp: true,
       group: next === undefined ? {} : { next },
     },
-    userData: [Number(MEMORY & 0xffff_ffffn), Number(MEMORY >> 32n), 0, 0],
+    userData: [
+      Number(MEMORY & 0xffff_ffffn),
+      Number(MEMORY >> 32n),
+      ...Array.from({ length: users - 2 }, (_, k) => k < 2 ? 0 : 1002 + k),
+    ],
     memory: [{ address: MEMORY, bytes: Uint8Array.from({ length: 4096 }, (_, k) => 5 * k + (k >> 4) & 0xff) }],
     ...sizes,
     ...more,

@@ -49,7 +49,7 @@ export interface LaunchedGroup {
 }
 
 /** SGPRs and VGPRs that are loaded, and words of the window before the records. */
-const SCALARS = 8, VECTORS = 9, USER_WORDS = 32;
+const SCALARS = 8, VECTORS = 9, USER_WORDS = 16;
 
 /**
  * A group with random numbers in everything that the program must not look at. s2 is gs_tg_info, s3 merged_wave_info; v0 and v1 have the numbers of a
@@ -152,7 +152,8 @@ export function evaluatedGroups(
   const layout = artifact.group!, { threads } = layout;
   const gds = new Uint8Array(GDS_BYTES);
   const window = new Uint8Array(4 * USER_WORDS + groups.length * layout.bytes), view = new DataView(window.buffer);
-  userDataOf(c).forEach((word, k) => view.setUint32(4 * k, word, true));
+  const user = userDataOf(c), pushed = user.splice(0, USER_WORDS);
+  user.forEach((word, k) => view.setUint32(4 * k, word, true));
   groups.forEach(({ scalars, vectors }, n) => {
     const record = 4 * USER_WORDS + n * layout.bytes;
     scalars.flat().forEach((word, k) => view.setUint32(record + layout.scalars + 4 * k, word, true));
@@ -165,6 +166,7 @@ export function evaluatedGroups(
   const push = new DataView(new ArrayBuffer(Push.Bytes));
   for (let at = 0; at < Push.Bytes; at += 4) push.setUint32(at, 0xfeed_0000 + at, true);
   push.setBigUint64(Push.Context, CONTEXT, true);
+  pushed.forEach((word, k) => push.setUint32(Push.UserData + 4 * k, word, true));
   evaluateDispatch({
     module: parseSpirv(artifact.spirv),
     memory,

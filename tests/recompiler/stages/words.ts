@@ -262,7 +262,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   "w32 v_sub_f32 v11, v12, v10": "0816150c",
   "w32 v_sub_f32_dpp v14, v10, v14 quad_perm:[1,1,3,3] row_mask:0xf bank_mask:0xf": "081c1cfa ff00f50a",
   "w32 v_sub_f32_dpp v15, v10, v15 quad_perm:[2,3,2,3] row_mask:0xf bank_mask:0xf": "081e1efa ff00ee0a",
-  "w32 v_xor_b32 v0, 0x80000000, v0": "3a0000ff 80000000",
+  "w32 v_xor_b32 v0, s23, v0": "3a000017",
+  "w32 v_xor_b32 v0, s25, v0": "3a000019",
   "w64 ds_add_u32 v21, v5 gds": "d8020000 00000515",
   "w64 ds_read_b32 v10, v20": "d8d80000 0a000014",
   "w64 ds_read_b32 v11, v21": "d8d80000 0b000015",
@@ -525,5 +526,6 @@ export const WORDS: Readonly<Record<string, string>> = {
   "w64 v_sub_f32 v11, v12, v10": "0816150c",
   "w64 v_sub_f32_dpp v14, v10, v14 quad_perm:[1,1,3,3] row_mask:0xf bank_mask:0xf": "081c1cfa ff00f50a",
   "w64 v_sub_f32_dpp v15, v10, v15 quad_perm:[2,3,2,3] row_mask:0xf bank_mask:0xf": "081e1efa ff00ee0a",
-  "w64 v_xor_b32 v0, 0x80000000, v0": "3a0000ff 80000000",
+  "w64 v_xor_b32 v0, s23, v0": "3a000017",
+  "w64 v_xor_b32 v0, s25, v0": "3a000019",
 };

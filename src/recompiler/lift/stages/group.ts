@@ -7,6 +7,7 @@ import {
   exportOffset,
   GROUP_RECORDS,
   GROUP_SGPRS,
+  GROUP_USER_DATA,
   GROUP_VGPRS,
   type GroupLayout,
   knownRegisters,
@@ -29,9 +30,13 @@ export function fillGroupRegisters(l: Lifter, layout: GroupLayout): void {
   for (let s = 0; s < GROUP_SGPRS; s += 4) {
     load(place(l, layout, layout.scalars + 4 * s, wave), 4).forEach((word, k) => l.setScalar(s + k, word));
   }
-  for (let s = 0; s < request.userSgprCount; s += 4) {
+  const pushed = Math.min(request.userSgprCount, GROUP_USER_DATA);
+  for (let s = 0; s < pushed; s++) {
+    l.setScalar(GROUP_SGPRS + s, ir.append(Op.Input, Type.U32, InputKind.UserData, s));
+  }
+  for (let s = GROUP_USER_DATA; s < request.userSgprCount; s += 4) {
     const dwords = Math.min(4, request.userSgprCount - s);
-    load(ir.emit(Op.Pack64, l.u(4 * s), l.u(HIGH)), dwords).forEach((word, k) =>
+    load(ir.emit(Op.Pack64, l.u(4 * (s - GROUP_USER_DATA)), l.u(HIGH)), dwords).forEach((word, k) =>
       l.setScalar(GROUP_SGPRS + s + k, word)
     );
   }
