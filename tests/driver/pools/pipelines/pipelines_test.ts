@@ -1,6 +1,12 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from "@std/assert";
 import { GuestFaultError } from "../../../../src/errors.ts";
-import { computePipeline, destroyPipeline } from "../../../../src/driver/pools/prebuild.ts";
+import {
+  announcePipeline,
+  computePipeline,
+  destroyPipeline,
+  runPipelineJob,
+} from "../../../../src/driver/pools/prebuild.ts";
+import { Pool } from "../../../../src/driver/pools/room.ts";
 import { decodeError } from "../../../../src/sync/error_data.ts";
 import { SyncError } from "../../../../src/sync/sync_error.ts";
 import { Random } from "../../../support/random.ts";
@@ -131,7 +137,64 @@ deviceTest("what is pinned is not destroyed, and a pipeline in use keeps its dev
     assert(!destroyPipeline(room.room, reference, (pipeline) => room.driver.destroy(pipeline)));
     const error = await assertRejects(() => room.clearPipelines(true, 10), Error, "1 pipelines are still used");
     assertEquals((error as unknown as { code: string }).code, "driver.pipelines-in-use");
+    // The device stays, and so it is gone on with.
+    room.room.pipelines.unpin(computePipeline(room.room, trivialRequest(room.layout, 2), room.driver).pin);
     room.room.pipelines.unpin(pin);
     assert(destroyPipeline(room.room, reference, (pipeline) => room.driver.destroy(pipeline)));
   });
 });
+
+deviceTest("who dies over a creation does not keep the pipelines from being cleared", (device) => {
+  return inRoom(device, async (room) => {
+    const flags = newFlags();
+    void startPipelines(room, { flags, action: "die", numbers: [1], together: 1 });
+    await flagged(flags, Flag.Begun);
+    assertEquals(room.room.pipelines.stats().building, 1);
+    await room.clearPipelines(true);
+    const { building, abandoned } = room.room.pipelines.stats();
+    assertEquals([building, abandoned], [0, 1]);
+  });
+});
+
+deviceTest("what dispatches asked for is not what has taken its place in the table", (device) => {
+  return inRoom(device, async (room) => {
+    const { pipelines } = room.room;
+    const make = (number: number) => {
+      const made = computePipeline(room.room, trivialRequest(room.layout, number), room.driver);
+      pipelines.unpin(made.pin);
+      return made.reference;
+    };
+    const first = make(1);
+    assertEquals(room.isAskedFor(first), false);
+    room.ask(first);
+    assertEquals([room.isAskedFor(first), room.cleared], [true, 0]);
+    await room.clearPipelines(true);
+    const second = make(2);
+    assertEquals([pipelines.entryOf(second), room.cleared], [pipelines.entryOf(first), 1]);
+    assertEquals([room.isAskedFor(second), room.isAskedFor(first)], [false, true]);
+  });
+});
+
+deviceTest(
+  "a job for a table that is closed or full ends, and its worker lives",
+  (device) =>
+    inRoom(device, async (room) => {
+      const request = trivialRequest(room.layout, 1), { board, pipelines, arena } = room.room;
+      const announce = () =>
+        announcePipeline(room.room, { request, spirvBytes: 100, pool: Pool.Prebuild, cacheCanTell: false });
+      assert(announce());
+      const job = board.tryTake(Pool.Prebuild)!;
+      let failures = 0;
+      pipelines.close();
+      runPipelineJob(room.room, job, room.driver, () => failures++);
+      pipelines.reopen();
+      assertEquals([failures, board.stats().claimed, board.stats().budget.held, arena.stats().blobs], [1, 0, 0, 0]);
+      // So it does for one whose submitter died before its blob was the job's.
+      await room.clearPipelines(true);
+      assert(announce());
+      const stale = board.tryTake(Pool.Prebuild)!;
+      arena.retire((stale.payload[0] >>> 0) + stale.payload[1] * 2 ** 32);
+      runPipelineJob(room.room, stale, room.driver, () => failures++);
+      assertEquals([failures, board.stats().claimed], [2, 0]);
+    }, { workers: [0, 0, 0] }),
+);

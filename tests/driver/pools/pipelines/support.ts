@@ -105,7 +105,8 @@ export function originalError(): GuestFaultError {
 export interface PipelineTask {
   readonly handle: DriverRoomHandle;
   readonly flags: Int32Array<SharedArrayBuffer>;
-  readonly action: "race" | "fail" | "held";
+  /** `die`: ends over its first creation, without a word. */
+  readonly action: "race" | "fail" | "held" | "die";
   /** Modules, in the order in which it asks for them. */
   readonly numbers: readonly number[];
   /** Isolates that begin together. */

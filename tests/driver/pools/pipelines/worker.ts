@@ -1,5 +1,5 @@
 /** An isolate that asks for pipelines. */
-import { computePipeline, type PipelineDriver } from "../../../../src/driver/pools/prebuild.ts";
+import { computePipeline, type PipelineDriver, pipelineKey } from "../../../../src/driver/pools/prebuild.ts";
 import type { PipelineRequest } from "../../../../src/driver/vulkan/pipeline_request.ts";
 import { encodeError } from "../../../../src/sync/error_data.ts";
 import { setStepHook } from "../../../../src/sync/steps.ts";
@@ -29,6 +29,11 @@ globalThis.addEventListener("message", (event) => {
       throw originalError();
     },
   };
+  if (action === "die") {
+    room.pipelines.begin(pipelineKey(trivialRequest(handle.layout, numbers[0])));
+    Atomics.store(flags, Flag.Begun, 1);
+    return globalThis.close();
+  }
   if (Atomics.add(flags, Flag.Gate, 1) + 1 === together) Atomics.notify(flags, Flag.Gate);
   for (let seen; (seen = Atomics.load(flags, Flag.Gate)) < together;) Atomics.wait(flags, Flag.Gate, seen, 20_000);
   let error: Uint8Array<ArrayBuffer> | undefined;
