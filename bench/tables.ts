@@ -14,6 +14,7 @@ export const TABLES: readonly { readonly name: string; load(): Promise<BenchTabl
   { name: "queue_compile", load: async () => (await import("./queue_compile.ts")).TABLE },
   { name: "creation", load: async () => (await import("./creation.ts")).TABLE },
   { name: "recompile", load: async () => (await import("./recompile.ts")).TABLE },
+  { name: "shader_cache", load: async () => (await import("./shader_cache.ts")).TABLE },
   { name: "sync", load: async () => (await import("./sync.ts")).TABLE },
   { name: "wave_modes", load: async () => (await import("./wave_modes.ts")).TABLE },
 ];

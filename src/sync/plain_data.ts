@@ -102,6 +102,19 @@ function treeText(value: unknown, sections: Section[], path: object[]): string {
   return text;
 }
 
+/** Names of fields as JSON. */
+const quotedNames = new Map<string, string>();
+const MAX_NAMES = 1024;
+
+function quoted(name: string): string {
+  let text = quotedNames.get(name);
+  if (text === undefined) {
+    text = JSON.stringify(name);
+    if (quotedNames.size < MAX_NAMES) quotedNames.set(name, text);
+  }
+  return text;
+}
+
 function compoundText(object: object, name: string, sections: Section[], path: object[]): string {
   let text: string;
   if (Array.isArray(object)) {
@@ -119,7 +132,7 @@ function compoundText(object: object, name: string, sections: Section[], path: o
     }
     text = '["o"';
     for (const key of Object.keys(object)) {
-      text += `,[${JSON.stringify(key)},${treeText((object as Record<string, unknown>)[key], sections, path)}]`;
+      text += `,[${quoted(key)},${treeText((object as Record<string, unknown>)[key], sections, path)}]`;
     }
   }
   return text + "]";

@@ -49,9 +49,20 @@ export function stateText({ code: _, imageDescriptors, device, ...rest }: Recomp
 
 /** See {@linkcode RequestKey}. */
 export function requestKey(request: RecompileRequest): RequestKey {
-  const state = ENCODER.encode(stateText(request));
-  return { state, prefix: `${RECOMPILER_VERSION}-${byteChecksum(state).toHex()}-` };
+  const text = stateText(request);
+  let key = keys.get(text);
+  if (key === undefined) {
+    const state = ENCODER.encode(text);
+    key = { state, prefix: `${RECOMPILER_VERSION}-${byteChecksum(state).toHex()}-` };
+    if (keys.size === MAX_KEYS) keys.clear();
+    keys.set(text, key);
+  }
+  return key;
 }
+
+/** Keys that were asked for, by their text: most are asked for more than once. */
+const keys = new Map<string, RequestKey>();
+const MAX_KEYS = 1024;
 
 /** Name of the entry of these words of code. */
 export function entryName({ prefix }: RequestKey, code: Uint32Array): string {
@@ -145,13 +156,34 @@ function canonicalText(value: unknown): string {
 function fieldsText(value: object, device?: RecompilerDevice): string {
   const fields = value as Record<string, unknown>;
   let text = "";
-  for (const name of Object.keys(fields).sort()) {
+  for (const { name, before } of shapeOf(Object.keys(fields))) {
     const field = fields[name];
     if (field === undefined) continue;
-    const written = field === device && device !== undefined ? deviceText(device) : canonicalText(field);
-    text += `${text === "" ? "" : ","}[${JSON.stringify(name)},${written}]`;
+    text += (text === "" ? "" : ",") + before;
+    text += (field === device && device !== undefined ? deviceText(device) : canonicalText(field)) + "]";
   }
   return `[${text}]`;
+}
+
+/** A field's name, and how its text begins. */
+interface Field {
+  readonly name: string;
+  readonly before: string;
+}
+
+/** Fields in order, by the names as an object has them. */
+const shapes = new Map<string, readonly Field[]>();
+const MAX_SHAPES = 256;
+
+/** The names in order. There are few kinds of objects, and sorting takes longer than all else. */
+function shapeOf(names: string[]): readonly Field[] {
+  const key = names.join("\n");
+  let shape = shapes.get(key);
+  if (shape === undefined) {
+    shape = names.sort().map((name) => ({ name, before: `[${JSON.stringify(name)},` }));
+    if (shapes.size < MAX_SHAPES) shapes.set(key, shape);
+  }
+  return shape;
 }
 
 /** Texts of devices, with what they were written from. */

@@ -240,10 +240,9 @@ export class ShaderCache {
 }
 
 /** What is kept for a name, if it is the request's: names only find. */
-function keptArtifact(kept: Kept | undefined, { state }: RequestKey, code: Uint32Array): Artifact | undefined {
-  return kept !== undefined && sameBytes(kept.key.state, state) && startsWith(code, kept.code)
-    ? kept.artifact
-    : undefined;
+function keptArtifact(kept: Kept | undefined, key: RequestKey, code: Uint32Array): Artifact | undefined {
+  if (kept === undefined || !startsWith(code, kept.code)) return undefined;
+  return kept.key === key || sameBytes(kept.key.state, key.state) ? kept.artifact : undefined;
 }
 
 function startsWith(code: Uint32Array, words: Uint32Array): boolean {
