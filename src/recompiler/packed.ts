@@ -3,11 +3,12 @@ import type { Ir } from "./ir/ir.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { dropUnseenChoices } from "./passes/demand.ts";
 import { dropUnseenHalves } from "./passes/halves.ts";
-import { ldsHazards } from "./passes/lds_hazards.ts";
+import { lockstepBarriers } from "./passes/lockstep.ts";
 import { pack } from "./passes/pack/pack.ts";
 import { type LaneModeRefusal, type PackShape, packShape } from "./passes/pack/shape.ts";
 import { simplify } from "./passes/simplify.ts";
 import { type RecompileRequest, threadsOf } from "./request.ts";
+import type { ResourcePlan } from "./resources/plan.ts";
 
 /** A program in the packed form, and its shape. */
 export interface Packed {
@@ -20,14 +21,21 @@ export interface Packed {
  *
  * @param simplified the program before the regions pass
  * @param lanes of the workgroup that do something
+ * @param plan what the host resolves
  * @throws RefusedError where the device cannot do it. @throws LaneModeRefusal as {@linkcode pack}
  */
-export function packProgram(simplified: Ir, request: RecompileRequest, shape: PackShape, lanes: number): Packed {
+export function packProgram(
+  simplified: Ir,
+  request: RecompileRequest,
+  shape: PackShape,
+  lanes: number,
+  plan?: ResourcePlan,
+): Packed {
   let ir = simplified;
   // What single lanes see is the same in all forms, and cheaper to find before there are several copies of it.
   const seen = dropUnseenChoices(ir, true), halves = dropUnseenHalves(seen.ir);
   if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir));
-  const barrierBefore = ldsHazards(ir, threadsOf(request), lanes);
+  const barrierBefore = lockstepBarriers(ir, threadsOf(request), lanes, plan);
   const { waveSize, codeAddress } = request;
   return { ir: deadCode(simplify(pack(ir, { ...shape, waveSize, barrierBefore, codeAddress }))), shape };
 }

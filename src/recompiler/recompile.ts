@@ -8,7 +8,7 @@ import { checkAddedBarriers } from "./passes/added_barriers.ts";
 import { dropUnseenChoices } from "./passes/demand.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { dropUnseenHalves } from "./passes/halves.ts";
-import { ldsHazards } from "./passes/lds_hazards.ts";
+import { lockstepBarriers } from "./passes/lockstep.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
 import { LaneModeRefusal } from "./passes/pack/shape.ts";
 import { keepTogether } from "./passes/together.ts";
@@ -66,7 +66,7 @@ export function recompile(
   const simplified = ir;
   const threads = threadsOf(request);
   const lanes = alone ? 1 : Math.ceil(threads / request.waveSize) * request.waveSize;
-  const regions = chooseRegions(ir, ldsHazards(ir, threads, lanes), threads > request.waveSize);
+  const regions = chooseRegions(ir, lockstepBarriers(ir, threads, lanes, plan), threads > request.waveSize);
   ir = regions.ir;
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
   ir = deadCode(simplify(ir));
@@ -79,7 +79,7 @@ export function recompile(
   observe?.("final", () => dumpIr(ir));
   const packed = (reason: string, instead?: LaneModeRefusal): Artifact => {
     const shape = requirePackShape(request, instead);
-    const program = packProgram(simplified, request, shape, lanes);
+    const program = packProgram(simplified, request, shape, lanes, plan);
     observe?.("packed", () => dumpIr(program.ir));
     return emitCompute(program.ir, request, { plan, ...watch, packed: { ...shape, reason } });
   };

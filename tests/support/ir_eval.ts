@@ -218,6 +218,7 @@ class Wave {
           i++;
           break;
         case Op.Nop:
+        case Op.Fence:
         case Op.Const:
         case Op.End:
           i++;

@@ -59,6 +59,7 @@ export function keepOneThread(ir: Ir, request: RecompileRequest): boolean {
         become(i, Op.And, zero, zero);
         break;
       case Op.Barrier:
+      case Op.Fence:
         become(i, Op.Nop, 0, 0); // a thread is in order with itself
         break;
     }
@@ -79,6 +80,7 @@ function concernsThread(ir: Ir, masks: Uint8Array, i: number): boolean {
     case Op.ReadLane:
       return ir.op[b] === Op.Const && ir.a[b] === 0;
     case Op.Barrier:
+    case Op.Fence:
       return true;
     default: {
       const { exchange, effect } = OPS[ir.op[i]];

@@ -12,15 +12,21 @@ import { threadMasks } from "./thread_masks.ts";
  *
  * @param threads of the workgroup
  * @param lanes of its waves: more than threads where the last wave has lanes without threads
+ * @param before operations that get a barrier before them anyway
  * @returns operations before which a barrier is needed.
  */
-export function ldsHazards(ir: Ir, threads: number, lanes = threads): Set<number> {
+export function ldsHazards(
+  ir: Ir,
+  threads: number,
+  lanes = threads,
+  before: ReadonlySet<number> = new Set(),
+): Set<number> {
   const hazards = new Set<number>();
   if (!writesLds(ir)) return hazards;
   const count = lanes === threads || onlyThreadsAccess(ir) ? threads : lanes;
   if (count <= 1) return hazards;
   const structure = indexStructure(ir);
-  const finder = new HazardFinder(ir, structure, hazards, count);
+  const finder = new HazardFinder(ir, structure, hazards, count, before);
   finder.walk(0, ir.length, new Set());
   return hazards;
 }
@@ -52,6 +58,7 @@ class HazardFinder {
     private readonly structure: StructureIndex,
     private readonly hazards: Set<number>,
     private readonly threads: number,
+    private readonly before: ReadonlySet<number>,
   ) {}
 
   /** Walks [start, end) with the pending accesses of its beginning; returns those of its end, null when the end is not reached. */
@@ -59,6 +66,7 @@ class HazardFinder {
     const { ir, structure } = this;
     for (let i = start; i < end; i++) {
       const op = ir.op[i];
+      if (this.before.has(i)) pending = new Set();
       if (op === Op.If) {
         const middle = structure.elseOf[i];
         const close = structure.endOf[i];

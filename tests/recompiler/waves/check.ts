@@ -24,6 +24,8 @@ export interface Check extends WaveCase {
   notInterpreted?: string;
   /** Expected lane mode on the device; spanned when left out. */
   laneMode?: "laneless" | "spanned";
+  /** Lanes pass data through guest memory without a barrier: packed can be asked for though the program is laneless. */
+  memory?: boolean;
 }
 
 /** A case that a file of tests has, with the seed of its input. */

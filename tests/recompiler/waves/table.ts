@@ -95,8 +95,8 @@ export function waveCases(): Promise<readonly CollectedCase[]> {
 function askedModes(c: Check, host: Host): Asked[] {
   const modes = (["native", "spanned", "packed"] as const).filter((mode) => allows(host, mode, c.waveSize));
   if (c.laneMode !== "laneless") return modes;
-  // Where lanes pass data through LDS without a barrier they observe the wave all the same.
-  return c.lds === true && modes.includes("packed") ? [undefined, "packed"] : [undefined];
+  // Where lanes pass data through memory without a barrier they observe the wave all the same.
+  return (c.lds === true || c.memory === true) && modes.includes("packed") ? [undefined, "packed"] : [undefined];
 }
 
 /** Runs every `every`-th case, from the `from`-th on, in all modes of all hosts. */
@@ -136,7 +136,12 @@ export function fillTable(cases: readonly CollectedCase[], hosts: readonly Host[
   return { cells, refused, problems };
 }
 
-const REFUSALS: readonly string[] = ["recompiler.lane-mode", "recompiler.lane-exchange", "recompiler.lds-lockstep"];
+const REFUSALS: readonly string[] = [
+  "recompiler.lane-mode",
+  "recompiler.lane-exchange",
+  "recompiler.lds-lockstep",
+  "recompiler.memory-lockstep",
+];
 
 /** The table as text: a line per host, a column per mode and wave. "-": the host does not allow it; "+n": as many are refused by name. */
 export function tableLines(hosts: readonly Host[], { cells, refused }: TableResult): string[] {

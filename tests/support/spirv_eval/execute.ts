@@ -197,7 +197,10 @@ function alignment(operands: readonly number[], word: number): number {
 const load = each((s, i, lane) => {
   const [pointer, ...access] = i.operands, { physical, shared, type } = pointee(s, pointer);
   const at = s.value(pointer, lane);
-  if (physical) return s.group.memory.load(at as bigint, type, alignment(access, i.word));
+  if (physical) {
+    s.group.races?.loadMemory(at as bigint, byteSize(type), accessOf(s, lane), i.word);
+    return s.group.memory.load(at as bigint, type, alignment(access, i.word));
+  }
   const { cells, index } = at as Place;
   if (!(index in cells)) throw new Error(`word ${i.word}: element ${index} of ${cells.length} is loaded`);
   if (shared) s.group.races?.load(cells, index, accessOf(s, lane), i.word);
@@ -209,8 +212,10 @@ const store: Step = (s, i, lanes) => {
   for (const lane of lanes) {
     const at = s.value(pointer, lane), value = s.value(object, lane);
     if (physical && isHelper(s, lane)) continue;
-    if (physical) s.group.memory.store(at as bigint, type, value, alignment(access, i.word));
-    else {
+    if (physical) {
+      s.group.races?.storeMemory(at as bigint, byteSize(type), accessOf(s, lane), i.word);
+      s.group.memory.store(at as bigint, type, value, alignment(access, i.word));
+    } else {
       const { cells, index } = at as Place;
       if (!(index in cells)) throw new Error(`word ${i.word}: element ${index} of ${cells.length} is stored`);
       if (shared) s.group.races?.store(cells, index, value, accessOf(s, lane), i.word);
@@ -251,6 +256,7 @@ const atomic = (f: (old: Bits, operands: Bits[], width: number) => Bits): Step =
     const at = s.value(pointer, lane), operands = ids.map((id) => s.value(id, lane) as Bits);
     if (physical && isHelper(s, lane)) out[lane] = poison(width);
     else if (physical) {
+      s.group.races?.forgetMemory(at as bigint, bytes);
       const old = s.group.memory.load(at as bigint, type, bytes) as Bits;
       s.group.memory.store(at as bigint, type, f(old, operands, width), bytes);
       out[lane] = old;

@@ -26,7 +26,7 @@ export interface EvaluatedOptions {
   seed: number;
   /** What differs from {@linkcode evaluatedDevice}. */
   device?: Partial<RecompilerDevice>;
-  /** A race in workgroup memory is an error: for programs that have none of their own. */
+  /** A race in workgroup memory or buffers is an error: for programs that have none of their own. */
   races?: boolean;
   /** Flushes f32 denormals, see {@linkcode EvaluatedDispatch}; `device` must say so. */
   flushesUnasked?: EvaluatedDispatch["flushesUnasked"];

@@ -1,6 +1,6 @@
 /**
- * Races in workgroup memory between invocations of a subgroup: what one stores, another may load (or store anew) only behind a barrier that both have come to,
- * of the workgroup or of their subgroup. Subgroups of the evaluator are in step, so that without this a missing barrier would not show.
+ * Races in memory between invocations of a subgroup: what one stores, another may load (or store anew) only behind a barrier that both have come to,
+ * of the workgroup or of their subgroup. In buffers only loads are looked at: who stores last to a place is a matter of the guest's own. Subgroups of the evaluator are in step, so that without this a missing barrier would not show.
  *
  * Between subgroups nothing is looked at: guest lanes that are switched off may load what nobody looks at, from places of other waves. Atomic operations are
  * left out: they are how invocations may meet without a barrier.
@@ -27,6 +27,8 @@ interface Element {
 /** Looks at the accesses of one workgroup. */
 export class Races {
   readonly #elements = new WeakMap<object, Map<number, Element>>();
+  /** Stands for the bytes of device memory. */
+  readonly #memory = {};
 
   /** A load of an element. @throws Error for a race */
   load(cells: object, index: number, access: Access, word: number): void {
@@ -45,6 +47,21 @@ export class Races {
       ...(own === undefined ? [] : [own]),
       ...others.filter((load) => load.subgroup !== subgroup),
     ];
+  }
+
+  /** A load from device memory. @throws Error for a race */
+  loadMemory(address: bigint, bytes: number, access: Access, word: number): void {
+    for (let k = 0; k < bytes; k++) this.load(this.#memory, Number(address) + k, access, word);
+  }
+
+  /** A store to device memory. @throws Error for a race with a load */
+  storeMemory(address: bigint, bytes: number, access: Access, word: number): void {
+    for (let k = 0; k < bytes; k++) this.store(this.#memory, Number(address) + k, undefined, access, word);
+  }
+
+  /** An atomic operation in device memory. */
+  forgetMemory(address: bigint, bytes: number): void {
+    for (let k = 0; k < bytes; k++) this.forget(this.#memory, Number(address) + k);
   }
 
   /** A store to an element. Two that store the same do not conflict. @throws Error for a race */

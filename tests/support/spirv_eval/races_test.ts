@@ -47,3 +47,19 @@ Deno.test("other subgroups, and atomic operations, are not looked at", () => {
   races.forget(CELLS, 0);
   races.load(CELLS, 0, by(2), 103);
 });
+
+Deno.test("in device memory, loads and stores of one byte need a barrier between invocations; two stores do not", () => {
+  const races = new Races();
+  races.storeMemory(0x1000n, 4, by(1), 100);
+  races.storeMemory(0x1000n, 4, by(2), 101);
+  races.loadMemory(0x1004n, 8, by(1), 102);
+  assertThrows(
+    () => races.loadMemory(0x1003n, 1, by(1), 103),
+    Error,
+    "word 103: invocation 1 loads element 4099, which 2 has stored",
+  );
+  assertThrows(() => races.storeMemory(0x1006n, 2, by(2), 104), Error, "which 1 has loaded without a barrier");
+  races.loadMemory(0x1003n, 1, by(1, ONE, 1), 105);
+  races.forgetMemory(0x1004n, 8);
+  races.storeMemory(0x1006n, 2, by(2), 106);
+});

@@ -28,7 +28,7 @@ export interface EvaluatedDispatch {
   random: Random;
   /** Instructions after which a workgroup counts as endless. */
   stepLimit?: number;
-  /** A race in workgroup memory is an error. */
+  /** A race in workgroup memory or buffers is an error. */
   races?: boolean;
 }
 

@@ -64,6 +64,7 @@ class Packer {
       if (op === Op.Const || op === Op.Nop) continue;
       out.currentPc = ir.pc[i];
       if (this.options.barrierBefore.has(i)) out.emit(Op.Barrier, SUBGROUP_BARRIER);
+      if (op === Op.Fence) continue;
       if (OPS[op].exchange) this.#exchange(i);
       else if (OPS[op].structure) this.#structure(i);
       else if (op === Op.Input) this.#input(i);

@@ -33,6 +33,7 @@ export function rebuild(
     if (op === Op.Const || unused.has(i)) continue;
     out.currentPc = ir.pc[i];
     if (barrierBefore.has(i)) out.emit(Op.Barrier, 1);
+    if (op === Op.Fence) continue;
     if (op === Op.If && decisions.get(i) === "flat") {
       const parts = branches.get(i)!;
       const truth = known.get(-1 - i);

@@ -291,7 +291,7 @@ export class Walker {
     const op = ir.op[i];
     const row = OPS[op];
     const parked = this.parkedAt >= 0;
-    if (row.structure) return;
+    if (row.structure || op === Op.Fence) return;
     if (row.effect) {
       if (!parked) return;
       if (op === Op.Barrier) throw new NotParkable("a barrier in the region");
