@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
-import type { ExecutorSource } from "../../../src/driver/queues/messages.ts";
+import type { ExecutorSource, QueueEnd, QueueResults, QueueStart } from "../../../src/driver/queues/messages.ts";
 import { QueueRun, type QueueRunEnd, type QueueRunOptions } from "../../../src/driver/queues/queue_run.ts";
 import { softwareSource } from "../../../src/driver/software/queue_executor.ts";
 import { type AnyAgcError, GuestFaultError, HostError } from "../../../src/errors.ts";
@@ -10,7 +10,8 @@ import type { Program } from "../../../src/guest/program.ts";
 import { validateSubmission } from "../../../src/pm4/mod.ts";
 import { Arena } from "../../../src/sync/arena.ts";
 import { IsolateRegistry } from "../../../src/sync/isolates.ts";
-import { Stop } from "../../../src/sync/label_watch.ts";
+import { decodeError } from "../../../src/sync/error_data.ts";
+import { LabelWatch, type LabelWatchHandle, Stop } from "../../../src/sync/label_watch.ts";
 import { computeState, GuestProgram, words64 } from "../../support/guest_program.ts";
 import { STEP } from "../../support/machine_code.ts";
 import { dispatchDirect, waitMemoryEquals, writeData } from "../../support/packets.ts";
@@ -205,6 +206,68 @@ Deno.test("an exception that is no error of the guest's is an error of the host,
   // Also where an isolate cannot even begin.
   const unopened = await assertRejects(() => run("fail-to-open"), HostError, "the device is gone");
   assertEquals(unopened.code, "test.no-device");
+});
+
+Deno.test("a device that is lost is the error that it was lost with, also when closing says so once more", async () => {
+  const end = await runOddly(["", "lost"]);
+  const error = end.errors.get(0x20) as HostError;
+  assertEquals([error.code, end.stop, end.hung, [...end.results.keys()]], ["test.lost", Stop.Failed, false, [0, 0x20]]);
+});
+
+Deno.test("notes of the queues' isolates are in the run's result, each once", async () => {
+  const { program } = waiterAndWorker();
+  for (
+    const [acts, notes] of [
+      [["note", "note"], ["a file is damaged", "queue 0 says so", "queue 1 says so"]],
+      [["", ""], []],
+    ] as const
+  ) {
+    const registry = IsolateRegistry.create(64), { source } = oddSource(registry, program, acts);
+    const run = await runAtOnce(program, {
+      self: registry.enter(),
+      startWorker: oddWorker,
+      kind: "odd",
+      attach: () => source,
+    });
+    assertEquals([run.result.outcome, run.result.notes], ["passed", [...notes]]);
+  }
+});
+
+Deno.test("an isolate that cannot begin is no member, and begins with the next start", async () => {
+  const { program } = waiterAndWorker(), registry = IsolateRegistry.create(64), main = registry.enter();
+  const memory = new GuestMemory(new MmapAllocator());
+  mapProgram(program, memory);
+  const worker = new Worker(new URL("../../../src/workers/queue.ts", import.meta.url), { type: "module" });
+  const labels = LabelWatch.create(main, 1);
+  const start = async (handle: LabelWatchHandle): Promise<QueueResults> => {
+    const answer = new Promise<QueueResults>((resolve) => worker.onmessage = ({ data }) => resolve(data));
+    worker.postMessage(
+      {
+        type: "start",
+        queue: 0,
+        place: 0,
+        labels: handle,
+        windows: memory.describe(),
+        executor: softwareSource(registry, program.target),
+        waitTimeoutMs: Infinity,
+        recheckMs: undefined,
+        dispatches: new Int32Array(new SharedArrayBuffer(4)),
+        records: false,
+      } satisfies QueueStart,
+    );
+    worker.postMessage({ type: "end", stays: true } satisfies QueueEnd);
+    return await answer;
+  };
+  // Something else than a watch: the executor is there already.
+  const failed = await start({ labels: new SharedArrayBuffer(64) });
+  assertEquals((decodeError(failed.error!) as AnyAgcError).code, "sync.handle");
+  registry.sweep();
+  assertEquals([registry.stats().entered, registry.stats().live], [2, 1]);
+  assertEquals((await start(labels.handle)).error, undefined);
+  await sweepUntil(registry, 1);
+  assertEquals(registry.stats().entered, 3);
+  worker.postMessage({ type: "end", stays: false } satisfies QueueEnd);
+  memory.clear();
 });
 
 Deno.test("a wait is given up after a time without a write though another queue runs, with its packet and values", async () => {

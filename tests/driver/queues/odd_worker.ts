@@ -14,7 +14,18 @@ export interface OddData {
   /** 0: releases dispatches that block. 1: dispatches that have begun. */
   readonly flags: Int32Array<SharedArrayBuffer>;
   /** By the queue's place: nothing, or what its dispatches do. */
-  readonly acts: readonly ("" | "block" | "throw" | "host-error" | "close" | "die-at-end" | "fail-to-open" | "hang")[];
+  readonly acts: readonly (
+    | ""
+    | "block"
+    | "throw"
+    | "host-error"
+    | "close"
+    | "die-at-end"
+    | "fail-to-open"
+    | "hang"
+    | "lost"
+    | "note"
+  )[];
 }
 
 const scope = globalThis as unknown as { close(): void };
@@ -31,6 +42,7 @@ const odd: ExecutorKind = (data, memory, place) => {
     const act = acts[place];
     if (act === "throw") throw new TypeError("this is no error of the guest's");
     if (act === "host-error") throw new HostError("test.host", "no more");
+    if (act === "lost") throw new HostError("test.lost", "the device is lost");
     if (act === "close") scope.close();
     if (act === "block") {
       while (Atomics.load(flags, 0) === 0) Atomics.wait(flags, 0, 0, 20);
@@ -42,7 +54,15 @@ const odd: ExecutorKind = (data, memory, place) => {
       throw new Error("dies by throw");
     };
   }
-  return { ...opened, hung: () => acts[place] === "hang" };
+  return {
+    ...opened,
+    hung: () => acts[place] === "hang",
+    notes: () => acts[place] === "note" ? ["a file is damaged", `queue ${place} says so`] : [],
+    close() {
+      executor.close();
+      if (acts[place] === "lost") throw new HostError("test.lost-again", "it is still lost");
+    },
+  };
 };
 
 serveQueue({ odd: () => Promise.resolve(odd) });

@@ -107,6 +107,27 @@ deviceTest("the pipelines of a queued submission are there before its turn", (de
     assertEquals(room.room.pipelines.stats().pins, 0);
   }, NO_WORKERS));
 
+deviceTest(
+  "what was announced is announced again when all pipelines went: the next submission finds its pipelines there",
+  (device) =>
+    inRoom(device, async (room) => {
+      const { program, to, expected } = twoPrograms(), { board, pipelines } = room.room;
+      using machine = new Machine(room, device, program);
+      const work = () => {
+        machine.announce();
+        const { queued } = board.stats();
+        for (const pool of [Pool.Preparation, Pool.Prebuild]) while (machine.work(pool));
+        return queued;
+      };
+      assertEquals([work(), pipelines.stats().ready], [2, 2]);
+      await room.clearPipelines(true);
+      assertEquals([work(), pipelines.stats().ready, room.creations().created], [2, 2, 4]);
+      machine.run();
+      assertEquals(room.creations().created, 4, "nothing was left to the dispatches");
+      assertEquals(machine.words(to.address, 64), expected);
+    }, NO_WORKERS),
+);
+
 /** How far the background is when the dispatch comes. */
 const STATES = ["nothing announced", "recompile queued", "waiting for admission"] as const;
 
