@@ -6,6 +6,7 @@ import { readFrame } from "../../guest/frame.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../guest/memory/mmap_allocator.ts";
 import type { Program } from "../../guest/program.ts";
+import { scanPackets } from "../../pm4/decode.ts";
 import type {
   DeviceDescription,
   NextRun,
@@ -29,6 +30,13 @@ import { VulkanExecutor } from "./vulkan_executor.ts";
 /** Words of streams that take a few milliseconds; starting an isolate takes some hundred. */
 const SHORT_WORDS = 4096;
 
+/** Queues that dispatch; those whose streams continue in memory or depend on it may. */
+function dispatchingQueues({ submissions }: Program): number {
+  const may = (words: Uint32Array) =>
+    scanPackets(words).packets.some(({ name }) => /^(DISPATCH_|INDIRECT_BUFFER|COND_)/.test(name));
+  return new Set(submissions.filter(({ words }) => may(words)).map(({ queue }) => queue)).size;
+}
+
 /** A room, for a program whose queues run at the same time: from its preparation to the end of its run. */
 interface OpenedRoom {
   readonly program: Program;
@@ -44,6 +52,8 @@ export class VulkanDevice implements WrappableDevice {
   readonly #gpu: GpuDevice;
   readonly #memory: BackingKind;
   #prepared: { program: Program; store: PipelineStore } | undefined;
+  /** Prepared for a run in turns: see `#isDoneSooner`. */
+  #inTurns: Program | undefined;
   #room: OpenedRoom | undefined;
   /** Guest memory cannot be shared between isolates, though it should be. */
   #cannotShare = false;
@@ -82,6 +92,7 @@ export class VulkanDevice implements WrappableDevice {
     if (starts && this.#runsAtOnce(program) && (records || !this.#isDoneSooner(program))) {
       return await this.#prepareRoom(program, progress);
     }
+    this.#inTurns = program;
     const { float, endsLoops } = probeDevice(this.#gpu);
     const store = openPipelineStore(
       this.#gpu,
@@ -116,8 +127,7 @@ export class VulkanDevice implements WrappableDevice {
   }
 
   async start(program: Program, hooks: StartHooks = {}): Promise<ProgramRun> {
-    // Prepared for a run in turns: see `#isDoneSooner`.
-    const inTurns = this.#prepared?.program === program && hooks.timeline === undefined;
+    const inTurns = this.#inTurns === program && hooks.timeline === undefined;
     if (inTurns || !this.#runsAtOnce(program)) return this.run(program, hooks);
     const { CannotShare, runAtOnce } = await import("./run_at_once.ts");
     const opened = await this.#openRoom(program), { room } = opened;
@@ -201,12 +211,12 @@ export class VulkanDevice implements WrappableDevice {
   }
 
   /**
-   * Whether a program whose queues could run at the same time is done before their isolates would have started: its streams are short, and earlier runs
-   * recorded its pipelines, so that nothing has to be compiled.
+   * Whether a program whose queues could run at the same time is done before their isolates would have started: its streams are short, and nothing
+   * has to be compiled, because earlier runs recorded its pipelines, or would be compiled beside anything, because one queue has all dispatches.
    */
   #isDoneSooner(program: Program): boolean {
     const words = program.submissions.reduce((sum, { words }) => sum + words.length, 0);
-    return words <= SHORT_WORDS && hasRecords(this.#gpu, program);
+    return words <= SHORT_WORDS && (hasRecords(this.#gpu, program) || dispatchingQueues(program) <= 1);
   }
 
   /** The room for a program; opened if its preparation has not done so. */
@@ -269,7 +279,7 @@ export class VulkanDevice implements WrappableDevice {
   /** Gives the pipelines of the last prepared program back, unless a device that hangs may still use them. */
   #forget(): void {
     if (!this.#hung) this.#prepared?.store.close();
-    this.#prepared = undefined;
+    this.#prepared = this.#inTurns = undefined;
   }
 
   /** {@linkcode close}, for `using`. */

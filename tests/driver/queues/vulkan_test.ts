@@ -265,6 +265,40 @@ deviceTest(
   },
 );
 
+deviceTest(
+  "a short program of which one queue has all dispatches runs in turns, also when nothing is recorded",
+  async () => {
+    const device = new VulkanDevice(GpuDevice.create({ validation: true }), "automatic");
+    try {
+      const results = [];
+      for (const dispatching of [1, 2]) {
+        const guest = new GuestProgram(`${dispatching} of two`), code = guest.code(COPY);
+        const from = guest.buffer(Uint32Array.of(7)), to = guest.buffer(new Uint32Array(4));
+        const copy = (at: bigint) => [
+          computeState({ code, userData: [...words64(from.address), ...words64(at), 0], threads: [1, 1, 1] }),
+          dispatchDirect([1, 1, 1]),
+        ];
+        guest.submit(0, waitMemoryEquals(to.address + 8n, 1), ...(dispatching === 2 ? copy(to.address + 4n) : []));
+        guest.submit(0x20, ...copy(to.address), releaseMem32(to.address + 8n, 1));
+        let wrapped = 0;
+        const { program } = guest;
+        const prepared = await device.prepare(program, undefined, { starts: true });
+        const run = await device.start(program, { wrap: (executor) => (wrapped++, executor) });
+        const { outcome, waits } = run.result;
+        results.push([outcome, wrapped, prepared?.replay.recorded, prepared?.built, waits.length]);
+        assertEquals(run.memory.readU32(to.address), 7);
+        run.close();
+      }
+      assertEquals(results, [
+        ["passed", 1, 0, 1, 1], // in turns
+        ["passed", 0, 0, 1, 1], // isolates
+      ]);
+    } finally {
+      device.close();
+    }
+  },
+);
+
 deviceTest("where guest memory is mirrored, queues run in turns", async () => {
   const device = new VulkanDevice(GpuDevice.create({ validation: true }), "mirrored");
   let wrapped = 0;
