@@ -166,6 +166,7 @@ async function prepare(folder: string, seed: number, wanted: readonly number[], 
     paceMs: 60_000,
     stub: device ? undefined : STUB,
   });
+  if (pool.bytes === 0) throw new Error("a module of the mean size took more than a minute to compile");
   return { sizes, modules, aloneNs: pool.ms * 1e6 / pool.bytes };
 }
 
