@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { runInGroup } from "./control_group.ts";
 import { readMemory } from "../../../src/driver/compile_cost/memory_limits.ts";
 
 const MIB = 1 << 20;
@@ -77,31 +78,27 @@ Deno.test("this machine has memory, and says where its limit is", () => {
   assert(Deno.statSync(state.source).isFile);
 });
 
-/** A process in a control group of its own with a limit; undefined where this machine gives none to this user. */
-async function limitedProcess(bytes: number): Promise<string | undefined> {
-  const script = `const { readMemory } = await import(${
-    JSON.stringify(new URL("../../../src/driver/compile_cost/memory_limits.ts", import.meta.url).href)
-  }); console.log(JSON.stringify(readMemory()));`;
-  const scope = ["--user", "--scope", "--quiet", "-p", `MemoryMax=${bytes}`];
-  try {
-    const args = [...scope, Deno.execPath(), "eval", "--no-check", script];
-    const { code, stdout } = await new Deno.Command("systemd-run", { args, stderr: "null" }).output();
-    return code === 0 ? new TextDecoder().decode(stdout) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const LIMIT = 1024 * MIB;
-const limited = await limitedProcess(LIMIT);
+/** A process whose compiles may take 512 MiB with all that it has itself, and the same without a limit. */
+const LIMIT = 512 * MIB, CHILD = new URL("./group_child.ts", import.meta.url).pathname;
+const run = (...args: string[]) => ["run", "-A", "--no-check", CHILD, ...args];
+const limited = await runInGroup(LIMIT, run("guarded"));
+const missing = "missing" in limited ? limited.missing : undefined;
 
 Deno.test({
-  name: "in a real control group with a limit, that limit is found" +
-    (limited === undefined ? " (ignored: systemd-run --user gives this user no group of its own here)" : ""),
-  ignore: limited === undefined,
-  fn() {
-    const { limit, free, source } = JSON.parse(limited!);
+  name: "in a real control group the limit is found, and a job that would pass it waits and then runs alone" +
+    (missing === undefined ? "" : ` [ignored: no control group can be had here: ${missing}]`),
+  ignore: missing !== undefined,
+  async fn() {
+    const { output, code } = limited as { output: string; code: number };
+    assertEquals(code, 0, "it was not killed");
+    const { state: { limit, free, source }, events, check, held } = JSON.parse(output);
     assertEquals([limit, /memory\.(max|limit_in_bytes)$/.test(source)], [LIMIT, true]);
     assert(free > 0 && free < LIMIT);
+    // The second one beside the first, anything beside the second while the large one waits, the small one beside the large one: none.
+    assertEquals(events, ["first", "none", "second", "none", "large", "none", "small"]);
+    assertEquals([check, held], [null, 0]);
+    // Without the guard the second one begins beside the first, 400 MiB in all.
+    const { stdout } = await new Deno.Command(Deno.execPath(), { args: run("unguarded") }).output();
+    assertEquals(JSON.parse(new TextDecoder().decode(stdout)).events, ["first", "second"]);
   },
 });
