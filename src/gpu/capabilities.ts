@@ -47,6 +47,8 @@ export interface DeviceCapabilities {
     readonly canRequireFull: boolean;
     /** Subgroups per workgroup, for pipelines with a required size. */
     readonly maximumPerWorkgroup: number;
+    /** Graphics stages that have the operations, too. */
+    readonly stages: { readonly fragment: boolean; readonly vertex: boolean };
     /** Operations in compute shaders. */
     readonly operations: {
       readonly basic: boolean;
@@ -181,6 +183,10 @@ function queryCapabilities(vulkan: vk.CoreCommands, arena: Arena, handle: bigint
       canRequireSize: has("subgroupSizeControl") && (v13.requiredSubgroupSizeStages & compute) !== 0,
       canRequireFull: has("computeFullSubgroups"),
       maximumPerWorkgroup: v13.maxComputeWorkgroupSubgroups,
+      stages: {
+        fragment: (v11.subgroupSupportedStages & vk.VK_SHADER_STAGE_FRAGMENT_BIT) !== 0,
+        vertex: (v11.subgroupSupportedStages & vk.VK_SHADER_STAGE_VERTEX_BIT) !== 0,
+      },
       operations: {
         basic: operation(vk.VK_SUBGROUP_FEATURE_BASIC_BIT),
         vote: operation(vk.VK_SUBGROUP_FEATURE_VOTE_BIT),

@@ -170,11 +170,18 @@ function createLogicalDevice(
   const arena = new Arena(16 * 1024);
   const priorities = arena.allocate(4 * queues, 4);
   for (let i = 0; i < queues; i++) arena.view.setFloat32(priorities + 4 * i, 1, true);
-  const graphicsLibrary = capabilities.extensions.includes("VK_EXT_graphics_pipeline_library")
-    ? vk.VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT.make(arena, { graphicsPipelineLibrary: 1 })
-    : 0n;
+  // A device that has one of these extensions has its feature (Vulkan specification, "Feature Requirements").
+  let features = 0n;
+  if (capabilities.extensions.includes("VK_EXT_graphics_pipeline_library")) {
+    const own = { graphicsPipelineLibrary: 1, pNext: features };
+    features = vk.VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT.make(arena, own);
+  }
+  if (capabilities.extensions.includes("VK_KHR_fragment_shader_barycentric")) {
+    const own = { fragmentShaderBarycentric: 1, pNext: features };
+    features = vk.VkPhysicalDeviceFragmentShaderBarycentricFeaturesKHR.make(arena, own);
+  }
   const info = vk.VkDeviceCreateInfo.make(arena, {
-    pNext: enableFeatures(arena, capabilities.features, graphicsLibrary),
+    pNext: enableFeatures(arena, capabilities.features, features),
     queueCreateInfoCount: 1,
     pQueueCreateInfos: vk.VkDeviceQueueCreateInfo.make(arena, {
       queueFamilyIndex: capabilities.queueFamily,

@@ -63,6 +63,8 @@ const optional: { readonly [S in keyof typeof structs]: readonly FeatureName<S>[
     "shaderBufferInt64Atomics",
     "shaderFloat16",
     "shaderInt8",
+    "shaderOutputLayer",
+    "shaderOutputViewportIndex",
     "shaderSampledImageArrayNonUniformIndexing",
     "shaderSharedInt64Atomics",
     "shaderStorageImageArrayNonUniformIndexing",
@@ -92,6 +94,8 @@ export const optionalExtensions = [
   "VK_KHR_pipeline_library",
   "VK_EXT_graphics_pipeline_library",
   "VK_EXT_memory_budget",
+  "VK_EXT_shader_stencil_export",
+  "VK_KHR_fragment_shader_barycentric",
   "VK_KHR_swapchain",
 ] as const;
 

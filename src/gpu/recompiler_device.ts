@@ -2,6 +2,7 @@ import type { RecompilerDevice } from "../recompiler/request.ts";
 import { UsageError } from "../errors.ts";
 import { switchFlag, switchValue } from "../switches.ts";
 import type { DeviceCapabilities } from "./capabilities.ts";
+import type { Feature } from "./features.ts";
 import type { FloatBehaviour } from "./probe/float_probe.ts";
 
 /** What the recompiler must know of a device, from its capabilities, the float probe, and the loop probe (`endsLoops`). */
@@ -35,7 +36,23 @@ export function recompilerDevice(
     storage16: features.includes("storageBuffer16BitAccess"),
     bufferInt64Atomics: features.includes("shaderBufferInt64Atomics"),
     sharedInt64Atomics: features.includes("shaderSharedInt64Atomics"),
+    graphics: graphicsOf(capabilities),
     endsLoops,
+  };
+}
+
+/** What is there for pixel and vertex programs. */
+function graphicsOf({ subgroup, features, extensions }: DeviceCapabilities): NonNullable<RecompilerDevice["graphics"]> {
+  const { operations: { quad, vote, ballot, shuffle }, stages } = subgroup;
+  const has = (...names: readonly Feature[]) => names.every((name) => features.includes(name));
+  return {
+    quads: quad && stages.fragment,
+    subgroups: vote && ballot && shuffle && stages.fragment && stages.vertex,
+    sampleRate: has("sampleRateShading"),
+    barycentrics: extensions.includes("VK_KHR_fragment_shader_barycentric"),
+    stencilExport: extensions.includes("VK_EXT_shader_stencil_export"),
+    layers: has("shaderOutputLayer", "shaderOutputViewportIndex"),
+    distances: has("shaderClipDistance", "shaderCullDistance"),
   };
 }
 

@@ -24,6 +24,7 @@ export const version = 1.3;
  * through thunks (ffi/vulkan/extensions.ts).
  */
 export const extensions = [
+  "VK_KHR_fragment_shader_barycentric",
   "VK_KHR_surface",
   "VK_KHR_swapchain",
   "VK_KHR_pipeline_library",
@@ -32,6 +33,7 @@ export const extensions = [
   "VK_EXT_external_memory_host",
   "VK_EXT_graphics_pipeline_library",
   "VK_EXT_memory_budget",
+  "VK_EXT_shader_stencil_export",
 ] as const;
 
 /** Extension commands that are used. */
@@ -113,6 +115,7 @@ export const topics: readonly Topic[] = [
       "VkPhysicalDeviceVulkan12Features",
       "VkPhysicalDeviceVulkan13Features",
       "VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT",
+      "VkPhysicalDeviceFragmentShaderBarycentricFeaturesKHR",
     ],
   },
   {

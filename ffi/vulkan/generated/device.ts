@@ -232,6 +232,18 @@ export const VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT = new Struct(
   },
 );
 
+/** Struct VkPhysicalDeviceFragmentShaderBarycentricFeaturesKHR, 24 bytes. */
+export const VkPhysicalDeviceFragmentShaderBarycentricFeaturesKHR = new Struct(
+  "VkPhysicalDeviceFragmentShaderBarycentricFeaturesKHR",
+  24,
+  8,
+  1000203000,
+  {
+    pNext: optional(u64(8)),
+    fragmentShaderBarycentric: optional(u32(16)),
+  },
+);
+
 /** C signatures of the commands in {@linkcode DeviceCommands}. */
 export const deviceSymbols = {
   vkEnumerateInstanceVersion: { parameters: ["u64"], result: "i32" },

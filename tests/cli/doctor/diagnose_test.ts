@@ -31,6 +31,7 @@ const capabilities: DeviceCapabilities = {
     canRequireSize: true,
     canRequireFull: true,
     maximumPerWorkgroup: 32,
+    stages: { fragment: true, vertex: true },
     operations: {
       basic: true,
       vote: true,
