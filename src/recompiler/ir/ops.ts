@@ -263,7 +263,7 @@ const ROWS = [
   row("QuadShuffle", U32, "vi", { exchange: true }), // value, lane of the quad (2 bits for each of its lanes, the first one's lowest)
   row("InterpolateP1", F32, "vvi"), // P0 + P10 * I: I, M0, component. Only InterpolateP2 reads it
   row("Interpolate", F32, "vvvi"), // the attribute at I and J: I, J, M0, component
-  row("Parameter", F32, "vii"), // M0, component, 0 P10, 1 P20, 2 P0
+  row("Parameter", F32, "vii"), // M0, component, 0 P10, 1 P20, 2 P0, 3 to 5 a vertex's own value
   row("Export", Void, "vvi", { effect: true }), // V4, where it is exported, target; only right before the End
   row("GsAllocate", Void, "v", { effect: true }), // NGG: M0 with which space is asked for; gone after stages/merged_wave.ts, as the next one
   row("GsPrimitive", Void, "vv", { effect: true }), // the primitive, where it is exported

@@ -241,6 +241,7 @@ export const Decoration = {
   Location: 30,
   Offset: 35,
   NoContraction: 42,
+  PerVertex: 5285,
 } as const;
 
 /** Built-in variables. */

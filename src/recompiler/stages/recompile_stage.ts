@@ -13,6 +13,7 @@ import type { Artifact, RecompileRequest } from "../request.ts";
 import { emitStage } from "../spirv/stages/emit.ts";
 import type { Tree } from "../structurize/tree.ts";
 import { takeCentroids } from "./centroid.ts";
+import { computeAttributes } from "./computed_barycentrics.ts";
 import { checkHelperWrites, treatHelpersAsPixels } from "./helpers.ts";
 import { checkVertexOnly, keepVertices } from "./merged_wave.ts";
 import { findQuadShuffles } from "./quads.ts";
@@ -58,6 +59,10 @@ export function recompileStage(
     ir = deadCode(simplify(halves.ir));
   }
   if (isMerged) checkVertexOnly(ir, request);
+  if (graphics?.stage === "pixel") {
+    const computed = computeAttributes(ir, request);
+    if (computed !== ir) ir = deadCode(simplify(computed));
+  }
   observe?.("final", () => dumpIr(ir));
   return emitStage(ir, request);
 }

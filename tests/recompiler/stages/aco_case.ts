@@ -9,6 +9,7 @@ import type { StageCase } from "./stage_case.ts";
 const BASE = 0xffff_8000_0000_0000n;
 const SET = BASE + 0x1000n,
   TABLE = BASE + 0x2000n,
+  RINGS = BASE + 0x3000n,
   BUFFERS = BASE + 0x4000n,
   TEXELS = BASE + 0x8000n,
   VERTICES = BASE + 0x10000n;
@@ -33,6 +34,8 @@ export function acoCase(shader: ShaderSource): StageCase {
   if (isShadow) {
     for (let at = 0; at < 64 * 64; at++) view.setFloat32(Number(TEXELS - BASE) + 4 * at, at % 17 / 16, true);
   }
+  // Behind the rings' descriptors are the positions of samples: of one, two, four, eight of them (Mesa, radv_device.c).
+  for (let k = 0; k < 30; k++) view.setFloat32(Number(RINGS - BASE) + 192 + 4 * k, (7 * k + 3) % 16 / 16, true);
   shader.abi.bindings.forEach(({ type, offset, samplerOffset }, n) => {
     const buffer = BUFFERS + BigInt(BUFFER_BYTES * n);
     if (type.endsWith("_buffer")) put(SET + BigInt(offset), rawBufferDescriptor(buffer, BUFFER_BYTES));
@@ -72,6 +75,7 @@ function userDataOf({ userSgprs, userSgprCount, stage, systemSgprs }: ShaderSour
     const values: Readonly<Record<string, readonly number[]>> = {
       descriptor_set_ptr: [low(SET)],
       vertex_buffers_ptr: [low(TABLE)],
+      ring_offsets: [low(RINGS), Number(RINGS >> 32n)],
       inline_push_constants: Array.from({ length: count }, (_, k) => f32(k + 0.5)),
       push_constants_ptr: [low(BUFFERS)],
       base_vertex_draw_id_start_instance: [3, 2, 1],

@@ -1,110 +1,13 @@
 /** Pixel programs that are compared with the interpreter. */
-import { EXPORT_FORMATS, type Interpolant, type PixelState } from "../../../src/recompiler/stages/state.ts";
-import type { StageProgram } from "../../../src/recompiler/stages/registers.ts";
+import { EXPORT_FORMATS, type PixelState } from "../../../src/recompiler/stages/state.ts";
+import { INTERPOLATION, OPTIMIZED } from "./interpolation_cases.ts";
 import type { StageCase } from "./stage_case.ts";
-import { colors, flat, interpolate, type Lines, pixelState, smooth, TAKE_MASK } from "./programs.ts";
-
-/** A program and its state; run with waves of 32 and 64. */
-export interface PixelProgram {
-  readonly name: string;
-  readonly lines: Lines;
-  readonly state: PixelState;
-  readonly more?: Partial<StageCase> & { registers?: Partial<StageProgram> };
-}
+import { colors, interpolate, type Lines, type PixelProgram, pixelState, TAKE_MASK } from "./programs.ts";
 
 const RAW = "exp mrt0 v10, v11, v12, v13 done vm";
 const END = "s_endpgm";
 /** Guest memory of the cases that have some: user data s0, s1 is its address. */
 const MEMORY = 0x3_0000_0000n;
-const constant = (value: number): Interpolant => ({ ...smooth(0), source: { constant: value } });
-
-const INTERPOLATION: PixelProgram[] = [
-  ...[0, 1, 2, 4, 5, 6].map((bit) => ({
-    name: `an attribute with barycentrics of kind ${bit}`,
-    lines: () => [TAKE_MASK, ...interpolate(1), RAW, END],
-    state: pixelState({ inputAddr: 1 << bit }),
-  })),
-  {
-    name: "one attribute at the sample, the centre and the centroid",
-    lines: () => [
-      TAKE_MASK,
-      ...interpolate(2, 0, "x"),
-      ...interpolate(2, 2, "y", 11),
-      ...interpolate(2, 4, "zw", 12),
-      RAW,
-      END,
-    ],
-    state: pixelState({ inputAddr: 7 }),
-  },
-  {
-    name: "one attribute at the centre and the centroid, in a program of samples",
-    lines: () => [TAKE_MASK, ...interpolate(0, 0, "xy"), ...interpolate(0, 2, "zw", 12), RAW, END],
-    state: pixelState({ inputAddr: 6, perSample: true }),
-  },
-  {
-    name: "perspective and linear attributes",
-    lines: () => [TAKE_MASK, ...interpolate(0, 0, "xy"), ...interpolate(3, 2, "zw", 12), RAW, END],
-    state: pixelState({ inputAddr: 0x22 }),
-  },
-  {
-    name: "flat attributes, moved and interpolated",
-    lines: () => [
-      TAKE_MASK,
-      "v_interp_mov_f32 v10, p0, attr0.x",
-      "v_interp_mov_f32 v11, p0, attr0.w",
-      ...interpolate(1, 0, "yz", 12),
-      RAW,
-      END,
-    ],
-    state: pixelState({ interpolants: [flat(3), flat(0)] }),
-  },
-  {
-    name: "attributes of other parameters, and constants",
-    lines: () => [
-      TAKE_MASK,
-      ...interpolate(0, 0, "x"),
-      ...interpolate(1, 0, "w", 11),
-      ...interpolate(2, 0, "x", 12),
-      "v_interp_mov_f32 v13, p0, attr3.w",
-      RAW,
-      END,
-    ],
-    state: pixelState({ interpolants: [smooth(31), constant(1), constant(2), constant(3)] }),
-  },
-  {
-    name: "an attribute that only some lanes interpolate",
-    lines: (n) => [
-      TAKE_MASK,
-      ...interpolate(0),
-      `v_cmp_lt_f32 ${n.vcc}, 0, v10`,
-      `s_and_saveexec_${n.b} ${n.mask(20)}, ${n.vcc}`,
-      ...interpolate(1),
-      `s_mov_${n.b} ${n.exec}, ${n.mask(20)}`,
-      RAW,
-      END,
-    ],
-    state: pixelState(),
-  },
-];
-
-/** The centroid's barycentrics in v2 and v3, the centre's in v0 and v1: where the mask's sign says so the centre's count. */
-const OPTIMIZED: PixelProgram[] = [
-  {
-    name: "centroids that the hardware may leave out",
-    lines: (n) => [
-      TAKE_MASK,
-      "v_mov_b32 v20, s4",
-      `v_cmp_gt_i32 ${n.vcc}, 0, v20`,
-      `v_cndmask_b32 v2, v2, v0, ${n.vcc}`,
-      `v_cndmask_b32 v3, v3, v1, ${n.vcc}`,
-      ...interpolate(0, 2, "xy"),
-      ...interpolate(1, 0, "zw", 12),
-      RAW,
-      END,
-    ],
-    state: pixelState({ inputAddr: 6 }),
-  },
-];
 
 /** MODE rounds f16 toward zero (RSRC1 FLOAT_MODE 3:2), as console shaders do. */
 const TRUNCATED: PixelProgram[] = [

@@ -248,6 +248,14 @@ export function evaluatedPixels(
         }
       }
     },
+    // The primitive's vertices have what P0, P10 and P20 are the differences of: exact, of numbers like these.
+    input: (n, { type, location }) => {
+      if (type.kind !== "array" || location === undefined) return undefined;
+      const parameter = pixels.parameters[n >> 2][location];
+      const vertex = (difference: number | undefined) =>
+        parameter.map((p) => difference === undefined ? p[P0] : f32Bits(f32Value(p[P0]) + f32Value(p[difference])));
+      return [vertex(undefined), vertex(P10), vertex(P20)];
+    },
     isHelper: (n) => !pixels.pixels[n].live,
     attribute: (n, location, how) => interpolated(pixels, n, location, how),
   });

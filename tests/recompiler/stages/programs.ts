@@ -27,6 +27,14 @@ export function linesOf(lines: Lines, waveSize: 32 | 64): readonly string[] {
   return lines(NAMES[waveSize]);
 }
 
+/** A pixel program and its state; run with waves of 32 and 64. */
+export interface PixelProgram {
+  readonly name: string;
+  readonly lines: Lines;
+  readonly state: PixelState;
+  readonly more?: Partial<StageCase> & { registers?: Partial<StageProgram> };
+}
+
 const ZERO: ColorExport = { format: "zero", number: "float" };
 
 /** A smooth attribute from parameter `param`. */

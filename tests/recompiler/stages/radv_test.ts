@@ -15,9 +15,7 @@ const SOME = ["three_ways", "discard_quads"];
 /** Threads of a group of RADV's NGG programs with culling (Mesa, radv_shader_info.c: 128 vertices and primitives). */
 const CULLING_THREADS = 128;
 /** Shaders that are refused, and why. */
-const REFUSED: Readonly<Record<string, RegExp>> = {
-  "interpolate_sample.frag": /I and J are not the pixel's own barycentrics of one kind/,
-};
+const REFUSED: Readonly<Record<string, RegExp>> = {};
 
 function installed(program: string): boolean {
   try {

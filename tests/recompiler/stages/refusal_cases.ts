@@ -58,16 +58,34 @@ const INTERPOLATION: RefusedProgram[] = [
     TAKE_MASK,
     "v_interp_p1_f32 v10, v0, attr0.x",
   ]),
-  pixel("barycentrics that are computed", /I and J are not the pixel's own barycentrics of one kind/, [
+  pixel(
+    "barycentrics that are computed",
+    /barycentrics at the centre as numbers, which this device does not tell/,
+    [
+      TAKE_MASK,
+      "v_add_f32 v0, v0, v0",
+      ...interpolate(0),
+    ],
+    {},
+    { without: "barycentrics" },
+  ),
+  pixel("an attribute at the pixel's barycentrics and at computed ones", /interpolated in two ways/, [
     TAKE_MASK,
+    ...interpolate(0, 0, "x"),
     "v_add_f32 v0, v0, v0",
-    ...interpolate(0),
+    ...interpolate(0, 0, "yzw", 11),
   ]),
-  pixel("I of one kind and J of another", /I and J are not the pixel's own barycentrics of one kind/, [
-    TAKE_MASK,
-    "v_interp_p1_f32 v10, v0, attr0.x",
-    "v_interp_p2_f32 v10, v3, attr0.x",
-  ], { inputAddr: 6 }),
+  pixel(
+    "I of one kind and J of another",
+    /I and J are not the pixel's own barycentrics of one kind/,
+    [
+      TAKE_MASK,
+      "v_interp_p1_f32 v10, v0, attr0.x",
+      "v_interp_p2_f32 v10, v3, attr0.x",
+    ],
+    { inputAddr: 6 },
+    { without: "barycentrics" },
+  ),
   pixel("a vertex's own value", /a vertex's own value \(P0, P10, P20\) of an attribute that is not flat/, [
     TAKE_MASK,
     "v_interp_mov_f32 v10, p0, attr0.x",

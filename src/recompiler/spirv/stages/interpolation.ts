@@ -1,9 +1,11 @@
 /**
  * Attributes as input variables. An attribute whose I and J are the pixel's barycentrics of one kind (perspective or linear; sample, centre or centroid) is
- * what the host interpolates; everything else that could be done with barycentrics is refused by name.
+ * what the host interpolates. At other places it is computed of its vertices' values (stages/computed_barycentrics.ts) where the device tells them; everything
+ * else that could be done with barycentrics is refused by name.
  */
 import type { Ir } from "../../ir/ir.ts";
 import { InputKind, Op } from "../../ir/ops.ts";
+import { VERTEX_VALUE } from "../../stages/computed_barycentrics.ts";
 import type { Interpolant, PixelState } from "../../stages/state.ts";
 import { Capability, Code, Decoration, Glsl } from "../codes.ts";
 import type { Emitter, HandlerTable } from "../emitter.ts";
@@ -23,6 +25,8 @@ const P0 = 2;
 interface Use {
   flat: boolean;
   linear: boolean;
+  /** The vertices' own values, which are looked at in no other way. */
+  vertices: boolean;
   readonly places: Set<Place>;
 }
 
@@ -45,12 +49,13 @@ function gatherUses(e: Emitter): Map<number, Use> {
     const { param } = interpolant.source;
     const kind = interpolant.flat || ir.op[i] === Op.Parameter ? undefined : kindOf(e, i);
     const use = uses.get(param);
-    const linear = kind?.linear === true;
+    const linear = kind?.linear === true, vertices = ofVertex(ir, i) >= 0;
     if (use === undefined) {
-      uses.set(param, { flat: interpolant.flat, linear, places: new Set(kind === undefined ? [] : [kind.place]) });
+      const places = new Set(kind === undefined ? [] : [kind.place]);
+      uses.set(param, { flat: interpolant.flat, linear, vertices, places });
       continue;
     }
-    if (use.flat !== interpolant.flat || (!use.flat && use.linear !== linear)) {
+    if (use.flat !== interpolant.flat || use.vertices !== vertices || (!use.flat && use.linear !== linear)) {
       throw e.refuse(
         i,
         "interpolation",
@@ -65,6 +70,11 @@ function gatherUses(e: Emitter): Map<number, Use> {
 /** Number of the component of its attribute that an operation reads, attribute * 4 included. */
 function componentOf(ir: Ir, i: number): number {
   return ir.op[i] === Op.Interpolate ? ir.d[i] : ir.b[i];
+}
+
+/** The vertex (0 to 2) whose own value an operation is; -1 for others. */
+function ofVertex(ir: Ir, i: number): number {
+  return ir.op[i] === Op.Parameter && ir.c[i] >= VERTEX_VALUE ? ir.c[i] - VERTEX_VALUE : -1;
 }
 
 function interpolantOf(e: Emitter, i: number): Interpolant {
@@ -107,6 +117,7 @@ function interpolate(e: Emitter, i: number): void {
 }
 
 function parameter(e: Emitter, i: number): void {
+  if (ofVertex(e.ir, i) >= 0) return vertexValue(e, i, ofVertex(e.ir, i));
   const { source, flat } = interpolantOf(e, i), component = e.ir.b[i] & 3, isP0 = e.ir.c[i] === P0;
   if ("constant" in source) e.ids[i] = isP0 ? defaultOf(e, source.constant, component) : e.module.constant(T.F32, 0);
   else if (!flat) {
@@ -114,6 +125,18 @@ function parameter(e: Emitter, i: number): void {
   } else if (!isP0) {
     throw e.refuse(i, "interpolation", "the differences P10 and P20 of a flat attribute, which are not documented");
   } else e.ids[i] = read(e, i, source.param, component, undefined);
+}
+
+/** The value that a vertex of the primitive has. */
+function vertexValue(e: Emitter, i: number, vertex: number): void {
+  const { body, module } = e, { source } = interpolantOf(e, i);
+  if ("constant" in source) throw new Error("a constant attribute has no vertices");
+  parametersOf(e);
+  module.extension("SPV_KHR_fragment_shader_barycentric");
+  module.capability(Capability.FragmentBarycentric);
+  const variable = (e.inputs as StageInputs).variables.perVertex(INPUT, source.param, T.F32x4);
+  const vector = body.load(T.F32x4, body.element(INPUT, T.F32x4, variable, module.u32(vertex)));
+  e.ids[i] = body.extract(T.F32, vector, componentOf(e.ir, i) & 3);
 }
 
 function defaultOf(e: Emitter, constant: number, component: number): number {

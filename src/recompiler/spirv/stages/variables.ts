@@ -37,6 +37,16 @@ export class StageVariables {
     });
   }
 
+  /** The variable at a location that has a vector for each of the primitive's three vertices. */
+  perVertex(storage: number, location: number, type: T): number {
+    return this.once(`location${storage}.${location}`, () => {
+      const id = this.module.variable(storage, this.module.array(type, 3));
+      this.module.decorate(id, Decoration.Location, location);
+      this.module.decorate(id, Decoration.PerVertex);
+      return id;
+    });
+  }
+
   private once(key: string, make: () => number): number {
     let id = this.known.get(key);
     if (id === undefined) this.known.set(key, id = make());
