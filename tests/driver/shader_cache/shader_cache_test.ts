@@ -90,6 +90,28 @@ Deno.test("the state of a request is JSON of its fields in order, whoever has wr
   check({ windows: undefined, resolve: true });
 });
 
+Deno.test("notes say what was damaged, what is gone, and what was removed, a line each", () =>
+  inFolder((folder) => {
+    filled(folder);
+    const cache = new ShaderCache(folder), names = entries(folder);
+    Deno.removeSync(`${folder}/${names[0]}`);
+    for (const name of names.slice(1)) Deno.writeFileSync(`${folder}/${name}`, new Uint8Array(64));
+    assertEquals(cache.notes, []);
+    for (const { request } of MADE) assertEquals(cache.find(request), undefined);
+    const { damaged, gone } = cache.counts, [first, second, ...more] = cache.notes;
+    assertEquals([damaged, gone, more], [MADE.length - 1, 1, []]);
+    assert(first.endsWith(` (and ${MADE.length - 2} more) is damaged: it is recompiled and written anew`), first);
+    assertEquals(second, `${folder}/${names[0]} is not there any more: it is recompiled`);
+    const small = new ShaderCache(folder, { limitBytes: 1000 });
+    for (const { request, artifact } of MADE) small.add(request, artifact);
+    small.flush();
+    const { removed } = small.counts;
+    assert(removed > 1, `${removed}`);
+    assertEquals(small.notes, [
+      `${removed} entries of the shader cache ${folder} were removed, so that it stays within 1000 bytes`,
+    ]);
+  }));
+
 Deno.test("nothing is written before the flush, and until then the artifact is found all the same", () =>
   inFolder((folder) => {
     const cache = new ShaderCache(folder), [{ request, artifact }] = MADE;
