@@ -24,6 +24,7 @@ import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import { decodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import type { PreparationServices } from "./preparation.ts";
 import { attachRoom, createRoom, PIPELINES, Pool, type Room, type RoomHandle } from "./room.ts";
+import { defaultPoolWorkers, prebuildThreads } from "./room_slots.ts";
 import { type Creation, VulkanPipelineDriver } from "./vulkan_driver.ts";
 import { WorkerPool, type WorkerPoolOptions } from "./worker_pool.ts";
 
@@ -105,6 +106,8 @@ const DEFAULT_COMPILE_KIB = 8192;
 const ARENA_BYTES = 2 ** 32;
 /** How often the main isolate has memory looked at while something compiles with a hold, in milliseconds. */
 const GUARD_MS = 250;
+/** How often main looks for something to do though nobody rang, in milliseconds. */
+const WATCH_MS = 1000;
 /** How often it is looked whether a pool that is waited for has given up. */
 const LOOK_MS = 250;
 /** How often teardown looks whether the last creation has ended. */
@@ -430,7 +433,8 @@ export class OwnedDriverRoom extends DriverRoom {
           this.#cache?.save();
         });
       }
-      await waitForWorkAsync(words, W.Bell, seen, 60_000, "something for the main isolate to do");
+      // Who rings may die over it, and nobody rings for the same again.
+      await waitForWorkAsync(words, W.Bell, seen, WATCH_MS, "something for the main isolate to do");
     }
   }
 }
@@ -441,9 +445,8 @@ export class OwnedDriverRoom extends DriverRoom {
  * @param device stays the caller's: close the room before it is destroyed
  */
 export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {}): OwnedDriverRoom {
-  const half = Math.max(1, navigator.hardwareConcurrency >> 1);
-  const workers = options.workers ??
-    [half, Math.max(1, switchNumber("APS5_PREBUILD_THREADS") ?? half), half] as const;
+  const half = defaultPoolWorkers(navigator.hardwareConcurrency);
+  const workers = options.workers ?? [half, prebuildThreads() ?? half, half] as const;
   const compileBytes = options.compileBytes ??
     (switchNumber("APS5_BACKGROUND_COMPILE_KIB") ?? DEFAULT_COMPILE_KIB) * 1024;
   const { trace, costs } = options, known = costs?.read();

@@ -10,6 +10,7 @@ import type { MutexHandle } from "../../sync/futex_mutex.ts";
 import { type Isolate, IsolateRegistry, type IsolatesHandle } from "../../sync/isolates.ts";
 import { JobBoard, type JobBoardHandle } from "../../sync/job_board.ts";
 import { KeyedTable, type KeyedTableHandle } from "../../sync/keyed_table.ts";
+import { SyncError } from "../../sync/sync_error.ts";
 import { setTracer } from "../../sync/tracer.ts";
 import { CompileMeter, type CompileMeterHandle } from "../compile_cost/compile_meter.ts";
 import type { CostSample } from "../compile_cost/learned_cost.ts";
@@ -93,6 +94,13 @@ export interface Room {
 
 /** Makes the structures; the caller is their supervisor. */
 export function createRoom(options: RoomOptions): Room {
+  const all = options.workers.reduce((sum, workers) => sum + workers, 0);
+  if (all > ROOM_SLOTS - 2) {
+    throw new SyncError(
+      "sync.capacity",
+      `${all} workers: a room has ${ROOM_SLOTS} isolates, main and a writer included`,
+    );
+  }
   const registry = IsolateRegistry.create(ROOM_SLOTS);
   const self = registry.enter();
   const arena = Arena.create(self, { bytes: options.arenaBytes });

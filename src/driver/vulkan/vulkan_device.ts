@@ -201,7 +201,7 @@ export class VulkanDevice implements WrappableDevice {
     this.#shaders?.cache?.flush();
     // A program that was prepared and never started has workers that use the device.
     if (this.#room === undefined) this.#gpu.destroy();
-    else void this.#closeRoom().finally(() => this.#gpu.destroy());
+    else this.#closeRoom().then(() => this.#gpu.destroy(), (error) => console.error(`the device stays: ${error}`));
   }
 
   /** Whether each queue of a program gets an isolate. One queue has nothing to run beside, and starting an isolate takes time. */

@@ -1,8 +1,10 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { openDriverRoom } from "../../../src/driver/pools/driver_room.ts";
-import { Pool } from "../../../src/driver/pools/room.ts";
+import { createRoom, Pool } from "../../../src/driver/pools/room.ts";
+import { defaultPoolWorkers, ROOM_SLOTS } from "../../../src/driver/pools/room_slots.ts";
 import { UsageError } from "../../../src/errors.ts";
 import type { SwitchName } from "../../../src/switches.ts";
+import { SyncError } from "../../../src/sync/sync_error.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 
 const BUDGET = "APS5_BACKGROUND_COMPILE_KIB", THREADS = "APS5_PREBUILD_THREADS";
@@ -45,6 +47,47 @@ deviceTest("without switches the budget is 8,192 KiB; 0 KiB is one compile at a 
     });
   }
 });
+
+deviceTest(
+  "more prebuild workers than a room has room for are refused by name",
+  (device) =>
+    withSwitches({ [THREADS]: "66" }, () => {
+      const error = assertThrows(
+        () => openDriverRoom(device, { arenaBytes: 1 << 20 }),
+        UsageError,
+        `${THREADS} is at most 65`,
+      );
+      assertEquals(error.code, "driver.prebuild-threads");
+    }),
+);
+
+Deno.test("on every machine main, all queues of a guest, the writer and the workers of all pools have room", () => {
+  const QUEUES = 57;
+  for (const [threads, workers] of [[1, 1], [2, 1], [3, 1], [16, 8], [64, 32], [128, 64], [192, 65], [4096, 65]]) {
+    assertEquals(defaultPoolWorkers(threads), workers);
+    assert(1 + QUEUES + 1 + 3 * workers <= ROOM_SLOTS, `${threads} hardware threads`);
+  }
+  const { registry } = createRoom({ workers: [65, 65, 65], arenaBytes: 1 << 20 });
+  for (let more = 0; more < QUEUES + 1 + 3 * 65; more++) registry.enter();
+  assertEquals(registry.stats().live, 254);
+  const error = assertThrows(() => createRoom({ workers: [100, 100, 100] }), SyncError, "300 workers");
+  assertEquals(error.code, "sync.capacity");
+});
+
+deviceTest(
+  "a pool that is wanted starts also if who rang for it died over that",
+  (device) =>
+    withSwitches({}, async () => {
+      const room = openDriverRoom(device, { arenaBytes: 1 << 20, workers: [1, 1, 1] }), { board } = room.room;
+      // The word of the pools that are wanted; nobody has rung.
+      const WANTED = 1;
+      Atomics.or(new Int32Array(room.handle.words), WANTED, 1 << Pool.Preparation);
+      board.submit({ pool: Pool.Preparation, kind: 99 });
+      room.want(Pool.Preparation);
+      assert(await board.drainAsync(Pool.Preparation, 30_000));
+      await room.close();
+    }),
+);
 
 deviceTest(
   "a value of a switch that is no number is refused by name",

@@ -6,8 +6,10 @@ import {
   evictArtifact,
   finishArtifact,
   keyOfRequest,
+  runRecompileJob,
 } from "../../../src/driver/pools/preparation.ts";
-import { createRoom, Pool, type Room } from "../../../src/driver/pools/room.ts";
+import { failureOf, markFailure } from "../../../src/driver/pools/failures.ts";
+import { attachRoom, createRoom, Pool, type Room } from "../../../src/driver/pools/room.ts";
 import { WorkerPool } from "../../../src/driver/pools/worker_pool.ts";
 import { HostError, type RefusedError } from "../../../src/errors.ts";
 import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
@@ -147,6 +149,39 @@ Deno.test("a pool that has given up says so to who waits, then and later; what w
   assertEquals([await workers.drained(), here.artifact], [true, recompile(request(3))]);
   shared.artifacts.unpin(here.pin);
   await end(shared, workers);
+});
+
+Deno.test("an isolate that dies over an artifact or a mark leaves it whole, or not at all", () => {
+  const shared = room(1), { key } = keyOfRequest(request(1));
+  for (
+    const act of [
+      (other: Room) => artifact(other, request(1)),
+      (other: Room) => markFailure(other, key, { shader: "it", kind: "failed", error: new RangeError("no") }),
+    ]
+  ) {
+    const other = attachRoom(shared.handle);
+    // Its last act.
+    other.arena.share = () => {
+      throw new TypeError("dies here");
+    };
+    assertThrows(() => act(other), TypeError, "dies here");
+    other.registry.leave(other.self);
+    shared.registry.sweep();
+  }
+  const here = artifact(shared, request(1));
+  assertEquals(here.artifact, recompile(request(1)));
+  shared.artifacts.unpin(here.pin);
+  assert(markFailure(shared, key, { shader: "it", kind: "failed", error: new RangeError("no") }));
+  assertEquals(failureOf(shared, key)?.shader, "it");
+});
+
+Deno.test("a job of the preparation pool whose request is gone fails, and its worker lives", () => {
+  const shared = room(1);
+  announceArtifact(shared, request(1));
+  const job = shared.board.tryTake(Pool.Preparation)!;
+  shared.arena.retire((job.payload[0] >>> 0) + job.payload[1] * 2 ** 32);
+  runRecompileJob(shared, job);
+  assertEquals([shared.board.stats().failed, shared.board.stats().claimed, shared.board.check()], [1, 0, undefined]);
 });
 
 Deno.test("a request whose job has failed is not waited for, although nobody has made it", () => {
