@@ -3,9 +3,11 @@ import type { Ir } from "./ir/ir.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { dropUnseenChoices } from "./passes/demand.ts";
 import { dropUnseenHalves } from "./passes/halves.ts";
+import { checkGuestBarriers } from "./passes/guest_barriers.ts";
 import { lockstepBarriers } from "./passes/lockstep.ts";
 import { pack } from "./passes/pack/pack.ts";
 import { type LaneModeRefusal, type PackShape, packShape } from "./passes/pack/shape.ts";
+import { keepTogether } from "./passes/together.ts";
 import { simplify } from "./passes/simplify.ts";
 import { type RecompileRequest, threadsOf } from "./request.ts";
 import type { ResourcePlan } from "./resources/plan.ts";
@@ -35,7 +37,11 @@ export function packProgram(
   // What single lanes see is the same in all forms, and cheaper to find before there are several copies of it.
   const seen = dropUnseenChoices(ir, true), halves = dropUnseenHalves(seen.ir);
   if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir));
-  const barrierBefore = lockstepBarriers(ir, threadsOf(request), lanes, plan);
+  const threads = threadsOf(request);
+  const together = keepTogether(ir, threads <= request.waveSize, true);
+  if (together !== ir) ir = deadCode(simplify(together));
+  checkGuestBarriers(ir, threads <= request.waveSize, request.codeAddress);
+  const barrierBefore = lockstepBarriers(ir, threads, lanes, plan);
   const { waveSize, codeAddress } = request;
   return { ir: deadCode(simplify(pack(ir, { ...shape, waveSize, barrierBefore, codeAddress }))), shape };
 }

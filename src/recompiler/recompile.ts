@@ -8,6 +8,7 @@ import { checkAddedBarriers } from "./passes/added_barriers.ts";
 import { dropUnseenChoices } from "./passes/demand.ts";
 import { deadCode } from "./passes/dead_code.ts";
 import { dropUnseenHalves } from "./passes/halves.ts";
+import { checkGuestBarriers } from "./passes/guest_barriers.ts";
 import { lockstepBarriers } from "./passes/lockstep.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
 import { LaneModeRefusal } from "./passes/pack/shape.ts";
@@ -84,6 +85,7 @@ export function recompile(
     return emitCompute(program.ir, request, { plan, ...watch, packed: { ...shape, reason } });
   };
   const apart = (): Artifact => {
+    checkGuestBarriers(ir, threads <= request.waveSize, request.codeAddress);
     checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
     return emitCompute(ir, request, { plan, ...watch });
   };

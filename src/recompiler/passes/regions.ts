@@ -1,5 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
 import { Op, OPS, Type } from "../ir/ops.ts";
+import { barriersMayBePassed } from "./guest_barriers.ts";
 import { Algebra, Environment, FALSE, TRUE } from "./regions/algebra.ts";
 import { type Known, rebuild } from "./regions/rebuild.ts";
 import { parkingProblem } from "./regions/parking.ts";
@@ -46,14 +47,16 @@ export function chooseRegions(ir: Ir, barrierBefore: ReadonlySet<number>, severa
     };
   }
   const together = convergentOperations(ir, branches, barrierBefore);
-  const exit = severalWaves ? classifyUniformity(ir, false, structure).exit : new Uint8Array(0);
+  const uniformity = severalWaves ? classifyUniformity(ir, false, structure) : undefined;
+  const exit = uniformity?.exit ?? new Uint8Array(0);
+  const passBarriers = uniformity !== undefined && barriersMayBePassed(ir, structure, uniformity);
   const demoted = new Set<number>();
   const known: Known = new Map();
   let decisions: Map<number, Decision>;
   for (;;) {
     decisions = initialDecisions(ir, structure, branches, together, demoted, reasons, severalWaves);
     known.clear();
-    const failed = walkAlive(ir, structure, decisions, known, exit);
+    const failed = walkAlive(ir, structure, decisions, known, exit, passBarriers);
     if (failed.size === 0) break;
     for (const [index, reason] of failed) {
       demoted.add(index);
@@ -163,10 +166,12 @@ function walkAlive(
   decisions: Map<number, Decision>,
   known: Known,
   exit: Uint8Array,
+  passBarriers: boolean,
 ): Map<number, string> {
   const failed = new Map<number, string>();
   const algebra = new Algebra(ir);
-  const walker = new Walker(ir, structure, algebra, decisions, (loop) => exit[loop] === Uniformity.Workgroup);
+  const leavesTogether = (loop: number) => exit[loop] === Uniformity.Workgroup;
+  const walker = new Walker(ir, structure, algebra, decisions, leavesTogether, passBarriers);
   const record = (index: number, slot: number, symbol: number) => {
     const key = index * 4 + slot;
     if (symbol === TRUE) known.set(key, true);

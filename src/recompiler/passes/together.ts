@@ -1,5 +1,6 @@
 import { Ir } from "../ir/ir.ts";
 import { IfKind, Op, OPS, Type } from "../ir/ops.ts";
+import { barriersMayBePassed, isOwn } from "./guest_barriers.ts";
 import { indexStructure, type StructureIndex } from "./structure.ts";
 import { classifyUniformity, Uniformity } from "./uniformity.ts";
 
@@ -9,16 +10,24 @@ import { classifyUniformity, Uniformity } from "./uniformity.ts";
  * would not be there compute as well, but load and store nothing, and what they compute is not used. Both arms of an If come one after the other; a Loop goes
  * on until its last wave has left, and those that have left keep what they took along.
  *
- * The program is left as it is (and refused later) where single lanes decide about an exchange, and where a barrier of the guest's own is inside: waves may
+ * So are barriers of the guest's own that only some waves come to, where the others come to none any more (guest_barriers.ts).
+ *
+ * The program is left as it is (and refused later) where single lanes decide about an exchange, and where another barrier of the guest's is inside: waves may
  * come to different ones then.
  *
  * @param wavePerWorkgroup the workgroup is one wave.
+ * @param packed a host subgroup is a wave: exchanges need no more than that, and all control flow is the wave's.
  */
-export function keepTogether(ir: Ir, wavePerWorkgroup: boolean): Ir {
+export function keepTogether(ir: Ir, wavePerWorkgroup: boolean, packed = false): Ir {
   if (wavePerWorkgroup) return ir;
   const structure = indexStructure(ir);
-  const { value, flow } = classifyUniformity(ir, false, structure);
+  const uniformity = classifyUniformity(ir, false, structure), { value, flow } = uniformity;
   const joint = new Set<number>();
+  const passed = barriersMayBePassed(ir, structure, uniformity);
+  if (packed && !passed) return ir;
+  const needsAll = (ir: Ir, i: number) =>
+    passed && isOwn(ir, i) ||
+    !packed && (OPS[ir.op[i]].exchange === true || ir.op[i] === Op.Barrier && ir.a[i] === 1);
   for (let i = 1; i < ir.length; i++) {
     if (!needsAll(ir, i) || flow[i] === Uniformity.Workgroup) continue;
     if (flow[i] === Uniformity.Lane) return ir;
@@ -35,12 +44,7 @@ export function keepTogether(ir: Ir, wavePerWorkgroup: boolean): Ir {
   }
   const writes = ir.op.subarray(0, ir.length).some((op) => op === Op.Store || op === Op.Atomic);
   const strict = writes ? classifyUniformity(ir, false, structure, true).value : value;
-  return new Gatherer(ir, structure, joint, strict).run();
-}
-
-/** Whether all invocations of the workgroup must come to an operation. */
-function needsAll(ir: Ir, i: number): boolean {
-  return OPS[ir.op[i]].exchange === true || ir.op[i] === Op.Barrier && ir.a[i] === 1;
+  return new Gatherer(ir, structure, joint, strict, needsAll, packed ? IfKind.Scalar : IfKind.Lane).run();
 }
 
 /** A loop that all waves go through. */
@@ -71,6 +75,10 @@ class Gatherer {
     private readonly joint: ReadonlySet<number>,
     /** Uniformity when no load is trusted. */
     private readonly strict: Uint8Array,
+    /** Whether all invocations of the workgroup must come to an operation. */
+    needsAll: (ir: Ir, i: number) => boolean,
+    /** Kind of branches that waves go around what they are not there for. */
+    private readonly around: number,
   ) {
     this.#out = new Ir(ir.length * 2);
     this.#map = new Int32Array(ir.length);
@@ -177,7 +185,7 @@ class Gatherer {
     if (here === ALL) return this.#copy(i, end);
     const phis: number[] = [];
     for (let k = close + 1; k < end; k++) if (ir.op[k] === Op.Phi || ir.op[k] === Op.BreakPhi) phis.push(k);
-    out.emit(Op.If, here, IfKind.Lane);
+    out.emit(Op.If, here, this.around);
     this.#copy(i, end);
     if (phis.length > 0) out.emit(Op.Else);
     const nothing = phis.map((k) => out.append(Op.Undef, ir.type[k] as Type));

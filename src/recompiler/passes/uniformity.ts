@@ -112,8 +112,9 @@ function classify(
       return value[ir.a[i]] === Uniformity.Workgroup ? Uniformity.Workgroup : wave;
     case Op.BallotLo:
     case Op.BallotHi:
-    case Op.ReadLane:
       return wave;
+    case Op.ReadLane:
+      return value[ir.a[i]] === Uniformity.Workgroup ? Uniformity.Workgroup : wave;
     case Op.LdsLoad:
       if (quiet[i] === 0) return Uniformity.Lane;
       break;

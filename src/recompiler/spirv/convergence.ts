@@ -6,9 +6,7 @@ export class Convergence {
   /** {@linkcode Uniformity} of conditions, by id. What is not here is a lane's own. */
   readonly conditions = new Map<number, number>();
   /**
-   * {@linkcode Uniformity} that each barrier needs of the control flow around it, in the module's order: the workgroup's for exchanges, at least the
-   * wave's for those of the guest. That not all waves come by is not found: on the console it hangs, unless the others have ended or wait at another
-   * barrier of the program, which SPIR-V does not allow.
+   * {@linkcode Uniformity} that each barrier needs of the control flow around it, in the module's order: the workgroup's, but for those of a subgroup.
    */
   readonly needs: number[] = [];
 

@@ -194,7 +194,7 @@ function prepareExchange(e: Emitter, exchanges: boolean): void {
   const { ir, request } = e;
   const plan = planExchanges(ir, threads(e) <= request.waveSize, e.packed !== undefined);
   if (plan.badBarrier >= 0) {
-    throw e.refuseMode(plan.badBarrier, "barrier", "a barrier in control flow that each lane decides for itself");
+    throw e.refuseMode(plan.badBarrier, "barrier", "a barrier in control flow that the workgroup does not share");
   }
   if (plan.badExchange >= 0) {
     throw e.refuseMode(

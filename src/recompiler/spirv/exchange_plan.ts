@@ -1,5 +1,6 @@
 import type { Ir } from "../ir/ir.ts";
 import { Op, OPS } from "../ir/ops.ts";
+import { isOwn } from "../passes/guest_barriers.ts";
 import { indexStructure } from "../passes/structure.ts";
 import { classifyUniformity, Uniformity } from "../passes/uniformity.ts";
 
@@ -16,7 +17,7 @@ export interface ExchangePlan {
   readonly condition: Uint8Array;
   /** First exchange that not the whole workgroup comes to; -1 when all are good. */
   readonly badExchange: number;
-  /** First barrier that single lanes come to; -1 when all are good. */
+  /** First barrier of the guest that not the whole workgroup comes to; -1 when all are good. */
   readonly badBarrier: number;
 }
 
@@ -31,11 +32,10 @@ export function isExchange(op: number): boolean {
 }
 
 /**
- * Looks at the control flow around exchanges and barriers. An exchange needs all invocations of the workgroup. A barrier of the guest is where the
- * guest's whole workgroup comes by, or it would hang there too; it is refused only where a lane's own condition guards it.
+ * Looks at the control flow around exchanges and barriers. Both need all invocations of the workgroup.
  *
  * @param oneWave the workgroup is one wave.
- * @param packed exchanges are those of one wave, so they need no more than that; a packed program agrees by itself (passes/pack).
+ * @param packed exchanges are those of one wave, so they need no more than that (votes of the workgroup and barriers do); a packed program agrees by itself (passes/pack).
  */
 export function planExchanges(ir: Ir, oneWave: boolean, packed = false): ExchangePlan {
   const need = packed ? Uniformity.Wave : Uniformity.Workgroup;
@@ -45,13 +45,20 @@ export function planExchanges(ir: Ir, oneWave: boolean, packed = false): Exchang
   const writes = writesMemory(ir);
   // Where others may write what it loads, a packed program has one invocation load for all.
   const trusted = classifyUniformity(ir, oneWave, structure, packed && writes);
+  // What waves load for themselves is the same for all of them, as it is for the barriers of the guest.
+  const shared = packed && writes ? classifyUniformity(ir, oneWave, structure) : trusted;
   let badExchange = -1, badBarrier = -1;
   for (let i = 1; i < n; i++) {
     const op = ir.op[i];
-    if (op === Op.If) condition[i] = trusted.value[ir.a[i]];
-    if (op === Op.Barrier && trusted.flow[i] === Uniformity.Lane && badBarrier < 0) badBarrier = i;
+    if (op === Op.If) {
+      condition[i] = trusted.value[ir.a[i]];
+      if (condition[i] !== Uniformity.Lane) condition[i] = Math.max(condition[i], shared.value[ir.a[i]]);
+    }
+    if (isOwn(ir, i) && shared.flow[i] !== Uniformity.Workgroup && badBarrier < 0) badBarrier = i;
     if (!isExchange(op)) continue;
-    if (trusted.flow[i] < need && badExchange < 0) badExchange = i;
+    if (op === Op.AnyGroup ? shared.flow[i] !== Uniformity.Workgroup : trusted.flow[i] < need) {
+      if (badExchange < 0) badExchange = i;
+    }
     hold(i);
   }
   if (writes && badExchange < 0 && !packed) {

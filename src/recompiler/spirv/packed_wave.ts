@@ -1,12 +1,22 @@
+import { Op } from "../ir/ops.ts";
 import { Capability, Code, Scope } from "./codes.ts";
+import type { Emitter } from "./emitter.ts";
+import type { ExchangePlan } from "./exchange_plan.ts";
 import { T } from "./module.ts";
 import { NativeExchange } from "./native_wave.ts";
 
 /**
  * The packed form: a host subgroup is a guest wave, and every invocation has several of its lanes (passes/pack). What lanes exchange has become exchanges of
- * the subgroup already, so this is the native form, on subgroups that are narrower than the wave; what only the workgroup could agree on does not occur.
+ * the subgroup already, so this is the native form, on subgroups that are narrower than the wave; a vote of the workgroup goes through
+ * workgroup memory.
  */
 export class PackedExchange extends NativeExchange {
+  constructor(e: Emitter, plan: ExchangePlan) {
+    super(e, plan);
+    // Votes of the workgroup ask for it anywhere.
+    if (e.usage.present[Op.AnyGroup] !== 0) e.inputs.waveId();
+  }
+
   override any(condition: number): number {
     const { body, module } = this.e;
     const [low, high] = this.vote(condition);
@@ -24,10 +34,6 @@ export class PackedExchange extends NativeExchange {
     const { body, module } = this.e;
     module.capability(Capability.GroupNonUniformShuffle);
     return body.op3(Code.GroupNonUniformShuffle, T.U32, module.u32(Scope.Subgroup), value, lane);
-  }
-
-  override voteGroup(): number {
-    throw new Error("a vote of the workgroup in a packed module");
   }
 
   override agree(): number {

@@ -420,7 +420,7 @@ function readFirstLane(e: Emitter, i: number): void {
 /** A barrier of the guest, or one that was added for the wave's lockstep on LDS; the exchange takes note of it. */
 function barrier(e: Emitter, i: number): void {
   if (e.ir.a[i] === SUBGROUP_BARRIER) return writeBarrier(e, Uniformity.Wave, Scope.Subgroup);
-  writeBarrier(e, e.ir.a[i] === 1 ? Uniformity.Workgroup : Uniformity.Wave);
+  writeBarrier(e, Uniformity.Workgroup);
   e.exchange?.passBarrier();
 }
 

@@ -73,7 +73,7 @@ Deno.test("random programs of several waves give the same when their waves are k
 });
 
 /** `if (wave number is 0) { inside }`, with a value of the first lane stored behind it. */
-function onFirstWave(inside: (ir: Ir) => void): Ir {
+function onFirstWave(inside: (ir: Ir) => void, behind: (ir: Ir) => void = () => {}): Ir {
   const ir = new Ir();
   const wave = ir.append(Op.Input, Type.U32, InputKind.WaveId);
   const index = ir.append(Op.Input, Type.U32, InputKind.LocalIndex), otherwise = ir.constU(77);
@@ -82,6 +82,7 @@ function onFirstWave(inside: (ir: Ir) => void): Ir {
   inside(ir);
   ir.emit(Op.EndIf);
   const value = ir.append(Op.Phi, Type.U32, read, otherwise);
+  behind(ir);
   const address = ir.emit(Op.Pack64, ir.emit(Op.Shl, index, ir.constU(2)), ir.constU(1));
   ir.emit(Op.Store, address, ir.constB(true), value, MemoryWidth.BytesMask & 4);
   ir.emit(Op.End);
@@ -101,10 +102,10 @@ Deno.test("an exchange of one wave is gone through by all, and only that wave ta
   assertEquals([...words], Array.from({ length: 64 }, (_, k) => k < 32 ? 3 : 77));
 });
 
-Deno.test("a program stays as it is with one wave, with a guest's barrier inside, and where single lanes decide", () => {
+Deno.test("a program stays as it is with one wave, with a guest's barrier inside and one behind, and where single lanes decide", () => {
   const plain = onFirstWave(() => {});
   assertStrictEquals(keepTogether(plain, true), plain);
-  const barrier = onFirstWave((ir) => ir.emit(Op.Barrier, 0));
+  const barrier = onFirstWave((ir) => ir.emit(Op.Barrier, 0), (ir) => ir.emit(Op.Barrier, 0));
   assertStrictEquals(keepTogether(barrier, false), barrier);
   const lanes = onFirstWave((ir) => {
     const lane = ir.append(Op.Input, Type.U32, InputKind.LaneId);
@@ -113,4 +114,19 @@ Deno.test("a program stays as it is with one wave, with a guest's barrier inside
     ir.emit(Op.EndIf);
   });
   assertStrictEquals(keepTogether(lanes, false), lanes);
+});
+
+Deno.test("a guest's barrier that one wave comes to is gone through by all, where the others come to none any more", () => {
+  for (const packed of [false, true]) {
+    const ir = onFirstWave((ir) => ir.emit(Op.Barrier, 0));
+    assert(planExchanges(ir, false, packed).badBarrier > 0);
+    const together = keepTogether(ir, false, packed);
+    validateIrVerbosely(together);
+    const { badBarrier, badExchange } = planExchanges(together, false, packed);
+    assertEquals([badBarrier, badExchange], [-1, -1]);
+    const memory = new EvalMemory();
+    const words = memory.mapWords(1n << 32n, new Uint32Array(64));
+    evaluateWorkgroup(together, { waveSize: 32, workgroupSize: [64, 1, 1], memory });
+    assertEquals([...words], Array.from({ length: 64 }, (_, k) => k < 32 ? 3 : 77));
+  }
 });

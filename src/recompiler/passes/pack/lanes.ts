@@ -18,8 +18,12 @@ export class PackedLanes {
 
   /** Whether a Bool is true in any lane. @param values by slot */
   any(values: readonly number[]): number {
-    const { ir } = this;
-    return ir.emit(Op.Any, values.reduce((all, value) => ir.emit(Op.LOr, all, value)));
+    return this.ir.emit(Op.Any, this.some(values));
+  }
+
+  /** Whether a Bool is true in any slot. @param values by slot */
+  some(values: readonly number[]): number {
+    return values.reduce((all, value) => this.ir.emit(Op.LOr, all, value));
   }
 
   /** Bits of lanes 0..31 (half 0) or 32..63 (half 1). */

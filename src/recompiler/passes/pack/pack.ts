@@ -164,8 +164,9 @@ class Packer {
     const out = this.#out, lanes = this.#lanes;
     const a = ir.a[i], b = ir.b[i], varies = this.#varying[a] !== 0;
     switch (ir.op[i]) {
-      case Op.Any:
       case Op.AnyGroup:
+        return this.#all(i, out.emit(Op.AnyGroup, varies ? lanes.some(this.#values(a)) : this.#use(a, 0)));
+      case Op.Any:
         return this.#all(i, varies ? lanes.any(this.#values(a)) : this.#use(a, 0));
       case Op.BallotLo:
       case Op.BallotHi: {

@@ -81,6 +81,8 @@ export class Walker {
     readonly decisions: Map<number, Decision>,
     /** Whether all waves of the workgroup leave a loop alike. */
     private readonly leavesTogether: (loop: number) => boolean = () => false,
+    /** Lanes that have left go through barriers of the guest with the others (guest_barriers.ts). */
+    private readonly passBarriers = false,
   ) {}
 
   /** Runs `walk` as a parked walk for the lane that left at `index` with `b` false, alone or with all others of its wave. */
@@ -294,7 +296,10 @@ export class Walker {
     if (row.structure || op === Op.Fence) return;
     if (row.effect) {
       if (!parked) return;
-      if (op === Op.Barrier) throw new NotParkable("a barrier in the region");
+      if (op === Op.Barrier) {
+        if (this.passBarriers) return;
+        throw new NotParkable("a barrier in the region");
+      }
       if (env.get(ir.b[i]) !== FALSE) throw new NotParkable(`${row.name} may be executed by a lane that is off`);
       if (row.result !== Type.Void) env.set(i, algebra.fresh());
       return;
