@@ -8,7 +8,7 @@ import { ResolveAhead } from "../../../../src/driver/vulkan/resolve_ahead.ts";
 import { GuestSharing } from "../../../../src/driver/vulkan/shared_guest.ts";
 import { VulkanDevice } from "../../../../src/driver/vulkan/vulkan_device.ts";
 import { VulkanExecutor } from "../../../../src/driver/vulkan/vulkan_executor.ts";
-import { InvalidInputError } from "../../../../src/errors.ts";
+import { InvalidInputError, RefusedError } from "../../../../src/errors.ts";
 import type { GpuDevice } from "../../../../src/gpu/device.ts";
 import { mapProgram } from "../../../../src/guest/map_program.ts";
 import { GuestMemory } from "../../../../src/guest/memory/guest_memory.ts";
@@ -20,6 +20,7 @@ import { waitCounts } from "../../../../src/sync/waits.ts";
 import { computeState, type GuestBuffer, GuestProgram, words64 } from "../../../support/guest_program.ts";
 import { STEP } from "../../../support/machine_code.ts";
 import { acquireMem, dispatchDirect, dmaFill } from "../../../support/packets.ts";
+import { S_TRAP } from "../../registry/support.ts";
 import { deviceTest } from "../../../support/vulkan.ts";
 import { dispatchAbi, type PlacedRecord, placeRecord } from "./registered.ts";
 import { inRoom } from "./run.ts";
@@ -134,6 +135,24 @@ deviceTest(
       runRecompileJob(room.room, job, room.services);
       machine.run(submission);
       assertEquals([machine.words(data)[3], machine.jobs], [once(3), [0, 1]]);
+    }, NO_WORKERS),
+);
+
+deviceTest(
+  "a dispatch whose shader cannot be recompiled fails there, and no loader queues it again",
+  (device) =>
+    inRoom(device, (room) => {
+      const guest = new GuestProgram("refused"), placed = placeRecord(guest, Uint32Array.of(S_TRAP, 0xbf81_0000), 0);
+      using machine = new Machine(room, device, guest.program);
+      const { registry } = machine, shader = registry.registerShader(placed.record);
+      const state = computeState({ code: placed.code, userData: [] });
+      const submission = machine.submission([...state, ...dispatchDirect([1, 1, 1])]);
+      for (let time = 0; time < 2; time++) {
+        const error = assertThrows(() => machine.run(submission), RefusedError);
+        assertEquals(error.place.guestAddress, placed.code);
+        assertEquals([registry.resolveShaderAbi(shader, dispatchAbi(placed)), machine.jobs[0]], ["failed", 0]);
+      }
+      assertEquals(machine.lines, [], "the dispatch has said it");
     }, NO_WORKERS),
 );
 
