@@ -246,8 +246,8 @@ const ROWS = [
   row("LdsStore", Void, "vvvi", { effect: true }),
   row("LdsAtomic", U32, "vvvi", { effect: true }),
   row("Barrier", Void, "i", { effect: true }), // a = 1: added for the lockstep of a wave, 2: the same where a host subgroup is the wave (passes/pack), 0: the program's own
-  // The program waits for its stores, or looks at caches anew: what the wave has accessed in guest memory comes before what it accesses from here on. Gone after passes/memory_hazards.ts.
-  row("Fence", Void, "", { effect: true }),
+  // What the wave has stored to guest memory (a = 1), and what it has loaded (a = 0), comes before what it accesses from here on. Gone after passes/memory_hazards.ts.
+  row("Fence", Void, "i", { effect: true }),
 
   // --- the wave ---
   row("Any", Bool, "v", { exchange: true }), // true if the value is true in any lane of the wave

@@ -25,7 +25,7 @@ export function defineProgramControl(define: Define): void {
   for (const name of [...NO_EFFECT, ...HERE]) if (!FENCES.includes(name)) define(name, () => {});
   for (const name of FENCES) {
     define(name, (l) => {
-      if (l.request.graphics === undefined) l.ir.emit(Op.Fence);
+      if (l.request.graphics === undefined) l.ir.emit(Op.Fence, name === "s_waitcnt_vscnt" ? 1 : 0);
     });
   }
   define("s_sethalt", (_, i) => {

@@ -9,7 +9,7 @@ import { indexStructure, type StructureIndex } from "./structure.ts";
  * what they have loaded before is what was there before, without s_barrier.
  *
  * - A *fence* (Op.Fence) says that the program counts on it, with whatever memory: behind accesses, and before accesses of which one or the other is a
- *   write, it becomes a barrier.
+ *   write, it becomes a barrier. One that only waits for stores says nothing of loads.
  * - Without a fence, accesses conflict when they are made of the same pointer or descriptor, one of them writes (and not both are atomic), and lanes do not provably
  *   stay in their own bytes.
  *
@@ -150,7 +150,7 @@ class MemoryWalk {
           phase = CALM;
           break;
         case Op.Fence:
-          phase = hazards.has(i) ? CALM : fenced(phase, i);
+          phase = hazards.has(i) ? CALM : ir.a[i] === 1 ? this.#waited(phase, i) : fenced(phase, i);
           break;
         default:
           if (this.#accessOf[i] !== 0) phase = this.#access(i, this.#accesses[this.#accessOf[i] - 1], phase);
@@ -196,6 +196,13 @@ class MemoryWalk {
     const free = access.counts && !phase.free.has(access.number) ? new Set([...phase.free, access.number]) : phase.free;
     if (free === phase.free && (isRead ? phase.reads : phase.writes)) return phase;
     return { ...phase, free, reads: phase.reads || isRead, writes: phase.writes || !isRead };
+  }
+
+  /** A wait for stores: they are behind a fence now, and loads are not. */
+  #waited(phase: Phase, fence: number): Phase {
+    if (!phase.writes && phase.fencedWrites.size === 0) return phase;
+    const free = new Set([...phase.free].filter((number) => this.#accesses[number].kind === "read"));
+    return { ...phase, free, writes: false, fencedWrites: new Set([fence]) };
   }
 
   #conflict(one: number, other: number): boolean {

@@ -39,8 +39,9 @@ class Words {
     this.ir.emit(Op.Store, address, this.yes, this.thread, 4);
   }
 
-  fence(): void {
-    this.ir.emit(Op.Fence);
+  /** @param stores it is a wait for stores */
+  fence(stores = false): void {
+    this.ir.emit(Op.Fence, stores ? 1 : 0);
   }
 
   /** Names of the operations that get a barrier before them; the program's fences that stay. */
@@ -63,7 +64,9 @@ Deno.test("programs that load and then store, or go to their own words only, nee
   const results = [
     program((p) => {
       p.load(p.other(0));
+      p.fence(true);
       p.load(p.other(1));
+      p.fence(true);
       p.store(p.other(2));
       p.store(p.other(2));
       p.fence();
@@ -112,7 +115,7 @@ Deno.test("a fence becomes a barrier where a write is before or behind it, whate
   const publish = program((p) => {
     p.store(p.own(0));
     p.fence();
-    p.fence();
+    p.fence(true);
     p.store(p.at(1, p.ir.constU(0)));
   });
   assertEquals(publish.hazards(), { before: ["Fence"], fences: 1 });
