@@ -1,6 +1,7 @@
 import type { AnyAgcError } from "../errors.ts";
 import { buildCfg, type Cfg, dumpCfg } from "./cfg/cfg.ts";
 import { dumpIr } from "./ir/dump.ts";
+import type { Ir } from "./ir/ir.ts";
 import { isGds } from "./lift/gds.ts";
 import { lift } from "./lift/lift.ts";
 import { dropAbsentLanes, keepOneThread } from "./passes/absent_lanes.ts";
@@ -11,11 +12,13 @@ import { dropUnseenHalves } from "./passes/halves.ts";
 import { checkGuestBarriers } from "./passes/guest_barriers.ts";
 import { lockstepBarriers } from "./passes/lockstep.ts";
 import { chooseRegions, type RegionReport } from "./passes/regions.ts";
+import { reroll } from "./passes/reroll.ts";
 import { LaneModeRefusal } from "./passes/pack/shape.ts";
 import { keepTogether } from "./passes/together.ts";
 import { simplify, simplifyUniformReads } from "./passes/simplify.ts";
 import { packProgram, requirePackShape } from "./packed.ts";
 import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
+import { failingAccesses } from "./spirv/access_word.ts";
 import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
 import { observesWave, packedIsCheaper } from "./spirv/lane_mode.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
@@ -77,7 +80,8 @@ export function recompile(
   const seen = dropUnseenChoices(ir, true);
   const halves = dropUnseenHalves(seen.ir);
   if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir, true));
-  observe?.("final", () => dumpIr(ir));
+  const rolled = reroll(ir, (ir) => failingAccesses(ir, request));
+  observe?.("final", () => dumpIr(rolled));
   const packed = (reason: string, instead?: LaneModeRefusal): Artifact => {
     const shape = requirePackShape(request, instead);
     const program = packProgram(simplified, request, shape, lanes, plan);
@@ -87,7 +91,9 @@ export function recompile(
   const apart = (): Artifact => {
     checkGuestBarriers(ir, threads <= request.waveSize, request.codeAddress);
     checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
-    return emitCompute(ir, request, { plan, ...watch });
+    const emit = (ir: Ir) => emitCompute(ir, request, { plan, ...watch });
+    // What is known of the conditions around exchanges may be less where they are in loops.
+    return rolled === ir ? emit(ir) : unlessRefused(() => emit(rolled), () => emit(ir));
   };
   const inSomeMode = (): Artifact => {
     const asked = request.device.laneMode;

@@ -31,6 +31,11 @@ export class Ir {
   d: Int32Array;
   /** Guest pc (bytes) that each entry comes from. */
   pc: Int32Array;
+  /**
+   * Accesses that stand for several of the guest's, one for each round of a loop -> the value (U32) that is added to their access word, so that it has the pc of
+   * the round's (fault_record.ts). Made by passes/reroll.ts, the last pass: others do not keep it.
+   */
+  readonly pcAdded = new Map<number, number>();
   /** Variable-length operands (ContPhi, BreakPhi). */
   pool: number[] = [];
   /** What the program wants to have from the host; only a lifted program has it. */

@@ -91,7 +91,7 @@ const ROWS = [
   structure("Else"),
   structure("EndIf"),
   row("Phi", "-", "vv"), // right after EndIf: a = value of the then arm, b = of the else arm
-  structure("Loop"),
+  structure("Loop", "i"), // a = 1: made of unrolled code (passes/reroll.ts), and best unrolled again
   row("LoopPhi", "-", "vv"), // right after Loop: a = initial value, b = value at the continue point
   structure("Break"),
   structure("Continue"),

@@ -20,7 +20,7 @@ export function dropUnseenChoices(ir: Ir, thorough = false): { ir: Ir; changed: 
   return choices === 0 ? { ir, changed: false } : new Demand(ir, thorough).run();
 }
 
-/** Conditions that a set holds at most; more are forgotten. */
+/** Conditions that a set holds at most; of more, the oldest are forgotten: choices are mostly by those of the innermost branch. */
 const MOST = 16;
 /** Sets by number: nothing is known, and nobody has looked yet. */
 const NOTHING = 0, UNSEEN = -1;
@@ -293,7 +293,7 @@ class Demand {
     if (number === undefined) {
       const found = new Set<number>();
       this.collect(condition, truth, found);
-      number = this.numberOf([...found].sort((a, b) => a - b).slice(0, MOST));
+      number = this.numberOf(newest([...found]));
       this.conditionSets.set(key, number);
     }
     return number;
@@ -324,8 +324,8 @@ class Demand {
     const key = a * 0x100_0000 + b;
     let number = this.unions.get(key);
     if (number === undefined) {
-      const all = [...new Set([...this.sets[a], ...this.sets[b]])].sort((x, y) => x - y);
-      this.unions.set(key, number = this.numberOf(all.slice(0, MOST)));
+      const all = [...new Set([...this.sets[a], ...this.sets[b]])];
+      this.unions.set(key, number = this.numberOf(newest(all)));
     }
     return number;
   }
@@ -347,4 +347,13 @@ class Demand {
     if (number === undefined) this.numbers.set(key, number = this.sets.push(set) - 1);
     return number;
   }
+}
+
+/** At most {@linkcode MOST} of some conditions, ascending. */
+function newest(conditions: number[]): number[] {
+  if (conditions.length > MOST) {
+    conditions.sort((x, y) => (y < 0 ? ~y : y) - (x < 0 ? ~x : x));
+    conditions.length = MOST;
+  }
+  return conditions.sort((x, y) => x - y);
 }

@@ -278,6 +278,9 @@ export const Scope = { Device: 1, Workgroup: 2, Subgroup: 3 } as const;
 /** Memory semantics bits. */
 export const Semantics = { None: 0, AcquireRelease: 0x8, UniformMemory: 0x40, WorkgroupMemory: 0x100 } as const;
 
+/** Loop control bits. */
+export const LoopControl = { Unroll: 1 } as const;
+
 /** Memory operand bits of loads and stores. */
 export const MemoryOperand = { Volatile: 1, Aligned: 2 } as const;
 

@@ -1,8 +1,8 @@
 import { AtomicKind, hasTwoOperands, MemoryWidth, Op } from "../ir/ops.ts";
 import { bufferOf } from "../resources/plan.ts";
 import { Capability, Code, Scope, Semantics } from "./codes.ts";
-import { accessInfo, MAX_ACCESS_PC } from "../fault_record.ts";
 import { accessOf } from "./addresses.ts";
+import { accessWord } from "./access_word.ts";
 import { wantsFloat } from "./arithmetic.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import { T } from "./module.ts";
@@ -26,13 +26,6 @@ import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } fr
  * not aligned to its size are faults (FaultReason.Unaligned); so are such loads unless the request has `unalignedLoads`.
  */
 
-/** Id of the constant that describes the access of operation `i` in a fault. */
-function info(e: Emitter, i: number, bytes: number, access: number, alignment: number): number {
-  const pc = e.ir.pc[i];
-  if (pc > MAX_ACCESS_PC) throw e.refuse(i, "program-size", "memory access behind 16 MiB of code");
-  return e.module.u32(accessInfo(bytes, access, alignment, pc));
-}
-
 /** What holds of the access of operation `i`. */
 interface Checked {
   /** Bool id: the access is active and may be done. */
@@ -48,7 +41,7 @@ function check(e: Emitter, i: number, bytes: number, alignment: number): Checked
   if (e.isConstant(active, 0)) return { good: module.constant(T.Bool, 0), device: module.u64(0) };
   const address = e.use(ir.a[i]);
   const { good, device } = e.addresses!.translate(address, bytes, access, alignment);
-  const word = info(e, i, bytes, access, alignment);
+  const word = accessWord(e, i, bytes, access, alignment);
   if (e.isConstant(active, 1)) {
     e.faults.add(good, address, word);
     return { good, device };
@@ -308,7 +301,7 @@ function checkLds(e: Emitter, i: number, bytes: number): { good: number; index: 
     const aligned = body.op2(Code.IEqual, T.Bool, low, module.u32(0));
     good = body.op2(Code.LogicalAnd, T.Bool, good, aligned);
     const fine = condition === yes ? aligned : body.select(T.Bool, condition, aligned, yes);
-    e.faults.add(fine, body.op1(Code.UConvert, T.U64, address), info(e, i, bytes, LDS_ACCESS, bytes));
+    e.faults.add(fine, body.op1(Code.UConvert, T.U64, address), accessWord(e, i, bytes, LDS_ACCESS, bytes));
   }
   return { good, index };
 }

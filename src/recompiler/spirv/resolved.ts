@@ -1,7 +1,7 @@
 import { Access, Context } from "../abi.ts";
-import { accessInfo, MAX_ACCESS_PC } from "../fault_record.ts";
 import { AtomicKind, InputKind, MemoryWidth, Op, Type } from "../ir/ops.ts";
 import { BUFFER_SHIFT, bufferOf, type ResolvedBuffer, type Resources } from "../resources/plan.ts";
+import { accessWord } from "./access_word.ts";
 import { accessOf } from "./addresses.ts";
 import { wantsFloat } from "./arithmetic.ts";
 import { Code, MemoryOperand, Storage } from "./codes.ts";
@@ -191,7 +191,7 @@ export class Resolved {
   /** Operands of the call, in the order of runtime/buffers.ts. */
   private operands(i: number, form: BufferAccessForm): number[] {
     const { e } = this;
-    const { ir, module, body } = e;
+    const { ir, body } = e;
     const op = ir.op[i], immediate = op === Op.Load ? ir.c[i] : ir.d[i];
     const buffer = this.buffers.get(bufferOf(immediate))!;
     const place = ir.a[i];
@@ -206,11 +206,9 @@ export class Resolved {
       // What failed before must be on record first.
       if (e.faults.declared) e.faults.report();
       const bytes = op === Op.Store ? Math.min(form.bytes, 4) : form.bytes;
-      const pc = ir.pc[i];
-      if (pc > MAX_ACCESS_PC) throw e.refuse(i, "program-size", "memory access behind 16 MiB of code");
       const needed = form.composed ? 1 : op === Op.Atomic ? bytes : Math.min(bytes, 4);
       const access = op === Op.Atomic ? Access.Read | Access.Write : accessOf(op);
-      operands.push(buffer.guestId, module.u32(accessInfo(bytes, access, form.alignment > 1 ? needed : 1, pc)));
+      operands.push(buffer.guestId, accessWord(e, i, bytes, access, form.alignment > 1 ? needed : 1));
     }
     return operands;
   }

@@ -1,7 +1,7 @@
 import type { Ir } from "../ir/ir.ts";
 import { Op, OPS } from "../ir/ops.ts";
 import { Uniformity } from "../passes/uniformity.ts";
-import { Code } from "./codes.ts";
+import { Code, LoopControl } from "./codes.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import { checkRounds, isEndless, leaveNever, mustCheckRounds } from "./loop_limit.ts";
 import type { T } from "./module.ts";
@@ -171,7 +171,7 @@ function startLoop(e: Emitter, i: number): void {
   structure.frames.push(frame);
   structure.loops.push(frame);
   const first = module.bound++;
-  body.words.put4(Code.LoopMerge, frame.merge, frame.continueTarget, 0);
+  body.words.put4(Code.LoopMerge, frame.merge, frame.continueTarget, ir.a[i] === 1 ? LoopControl.Unroll : 0);
   body.branch(first);
   body.label(first);
   if (frame.endless) leaveNever(e, frame.merge);

@@ -77,17 +77,19 @@ export function scaledMultiplyAdd(functions: RuntimeFunctions): number {
     const product = body.op2(Code.FMul, T.F64, a, b);
     module.decorate(product, Decoration.NoContraction);
     const sum = writeOddSum(body, T.F64, product, c);
-    const exponent = body.op2(Code.IAdd, T.U32, body.parameters[3], module.u32(1023));
-    const high = body.op2(Code.ShiftLeftLogical, T.U32, exponent, module.u32(20));
-    const factor = body.op1(
-      Code.Bitcast,
-      T.F64,
-      body.op2(Code.CompositeConstruct, T.V2, module.u32(0), high),
-    );
-    const scaled = body.op2(Code.FMul, T.F64, sum, factor);
-    module.decorate(scaled, Decoration.NoContraction);
-    body.returnValue(body.op1(Code.FConvert, T.F32, scaled));
+    body.returnValue(body.op1(Code.FConvert, T.F32, writeScaled(body, sum, body.parameters[3])));
   });
+}
+
+/** Writes an f64 times 2^k, k a U32 as a signed number. */
+export function writeScaled(body: Body, value: number, k: number): number {
+  const { module } = body;
+  const exponent = body.op2(Code.IAdd, T.U32, k, module.u32(1023));
+  const high = body.op2(Code.ShiftLeftLogical, T.U32, exponent, module.u32(20));
+  const factor = body.op1(Code.Bitcast, T.F64, body.op2(Code.CompositeConstruct, T.V2, module.u32(0), high));
+  const scaled = body.op2(Code.FMul, T.F64, value, factor);
+  module.decorate(scaled, Decoration.NoContraction);
+  return scaled;
 }
 
 /** a * b + c in f32, rounded to odd, through f64. */
