@@ -74,7 +74,7 @@ export const SWITCHES = [
       "Device to use: a part of its name (any case), `cpu` for a Vulkan device on the CPU, or `software` for the " +
       "reference interpreter.",
     default: "the first Vulkan device that qualifies, a GPU before the CPU; else the interpreter",
-    where: "src/driver/open_vulkan_device.ts",
+    where: "src/driver/device_choice.ts",
   },
   {
     name: "ANYPS5_NO_SHADER_CACHE",

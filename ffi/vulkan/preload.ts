@@ -11,6 +11,8 @@ const PAGE = 4096;
 
 /** Drivers that are being loaded. */
 export interface PreloadedDrivers {
+  /** Resolves when they are loaded, or cannot be. */
+  readonly loaded: Promise<void>;
   /** Waits until they are loaded, and lets go of them; instances of others keep them. The process must not end before. */
   release(): Promise<void>;
 }
@@ -25,13 +27,14 @@ export function preloadDrivers(): PreloadedDrivers {
   try {
     vulkan = Deno.dlopen("libvulkan.so.1", symbols).symbols;
   } catch {
-    return { release: () => Promise.resolve() };
+    return { loaded: Promise.resolve(), release: () => Promise.resolve() };
   }
   const memory = new ArrayBuffer(PAGE), view = new DataView(memory); // a page, so that it does not move
   view.setUint32(0, VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, true);
   const info = new Uint8Array(memory, 0, CREATE_INFO_BYTES), out = new Uint8Array(memory, CREATE_INFO_BYTES, 8);
   const created = vulkan.vkCreateInstance(info, 0n, out);
   return {
+    loaded: created.then(() => {}),
     async release() {
       if (await created === 0) vulkan.vkDestroyInstance(view.getBigUint64(CREATE_INFO_BYTES, true), 0n);
     },

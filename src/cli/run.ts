@@ -73,7 +73,7 @@ async function startRecording(context: CommandContext, name: string) {
 async function run(context: CommandContext) {
   const drivers = await startDrivers(context);
   try {
-    return await runWithDrivers(context);
+    return await runWithDrivers(context, drivers?.loaded);
   } finally {
     await drivers?.release();
   }
@@ -87,20 +87,23 @@ async function startDrivers(context: CommandContext) {
   return preloadDrivers();
 }
 
-async function runWithDrivers(context: CommandContext) {
+async function runWithDrivers(context: CommandContext, loaded: Promise<void> | undefined) {
   const { out, options } = context, [file] = context.positionals;
   const { loadProgram } = await import("../guest/load_program.ts");
   const program = loadProgram(file);
   const verify = verifyOptions(context);
-  const { openDeviceQuickly } = await import("../driver/open_vulkan_device.ts");
-  const { noteRows, pipelineRows, reportData, reportRows } = await import("./run/report.ts");
+  const { openDeviceQuickly } = await import("../driver/open_quickly.ts");
+  const { usefulQueues } = await import("../driver/queues/dispatching.ts");
   // Before the run, so that a folder that cannot be made does not cost its results.
   const frames = program.frame === undefined ? undefined : optionText(context, "frames");
   if (frames !== undefined) await makeFolder(frames);
   using device = await openDeviceQuickly({
     name: optionText(context, "device"),
     validation: options.validate === true,
+    queues: usefulQueues(program),
+    drivers: loaded,
   });
+  const { noteRows, pipelineRows, reportData, reportRows } = await import("./run/report.ts");
   const { type, apiVersion, driver, note } = device.description;
   out.line(program.name);
   const { recording, report, trace } = await startRecording(context, program.name);

@@ -78,36 +78,38 @@ export class GpuDevice {
    * @throws {HostError} when the loader, a usable device or the validation layer is missing; the message says what to install
    */
   static create(options: DeviceOptions = {}): GpuDevice {
-    const instance = createInstance(options);
+    const chosen = choose(options), { instance, physicalDevice, info, out } = chosen;
     try {
-      const { vulkan } = instance;
-      const chosen = chooseDevice(listPhysicalDevices(vulkan, instance.handle), options.device);
-      const hidden = options.withoutExtensions ?? [];
-      const extensions = chosen.capabilities.extensions.filter((name) => !hidden.includes(name));
-      const canImport = extensions.includes("VK_EXT_external_memory_host");
-      const { limits } = chosen.capabilities;
-      const capabilities: DeviceCapabilities = {
-        ...chosen.capabilities,
-        // A swapchain needs the surface extensions of the instance, which only a caller with a window asks for.
-        extensions: extensions.filter((name) =>
-          name !== "VK_KHR_swapchain" || (options.extensions ?? []).includes("VK_KHR_surface")
-        ),
-        limits: { ...limits, hostImportAlignment: canImport ? limits.hostImportAlignment : 0 },
-      };
-      const count = Math.max(1, Math.min(options.queues ?? 1, capabilities.queueCount));
-      const handle = createLogicalDevice(vulkan, chosen.handle, capabilities, count);
-      return new GpuDevice(vulkan, {
-        instance: instance.handle,
-        physicalDevice: chosen.handle,
-        handle,
-        queues: getQueues(vulkan, handle, capabilities.queueFamily, count),
-        validation: instance.validation,
-        capabilities,
-      }, instance);
+      instance.vulkan.vkCreateDevice(physicalDevice, info, 0n, out);
+      return GpuDevice.#finish(chosen);
     } catch (error) {
       instance.destroy();
       throw error;
     }
+  }
+
+  /** {@linkcode GpuDevice.create}, the device itself on another thread: some drivers take a quarter of a second for it. */
+  static async createAsync(options: DeviceOptions = {}): Promise<GpuDevice> {
+    const chosen = choose(options), { instance, physicalDevice, info, out } = chosen;
+    try {
+      await instance.vulkan.vkCreateDeviceAsync(physicalDevice, info, 0n, out);
+      return GpuDevice.#finish(chosen);
+    } catch (error) {
+      instance.destroy();
+      throw error;
+    }
+  }
+
+  static #finish({ instance, physicalDevice, capabilities, queues, arena, out }: ChosenDevice): GpuDevice {
+    const { vulkan } = instance, handle = arena.getU64(arena.offset(out));
+    return new GpuDevice(vulkan, {
+      instance: instance.handle,
+      physicalDevice,
+      handle,
+      queues: getQueues(vulkan, handle, capabilities.queueFamily, queues),
+      validation: instance.validation,
+      capabilities,
+    }, instance);
   }
 
   /** A device that another isolate created. */
@@ -161,13 +163,54 @@ export function describeDevices(): DeviceSummary[] {
   }
 }
 
-function createLogicalDevice(
-  vulkan: vk.CoreCommands,
-  physicalDevice: bigint,
-  capabilities: DeviceCapabilities,
-  queues: number,
-): bigint {
-  const arena = new Arena(16 * 1024);
+/** A device that can be created: vkCreateDevice takes `info` and writes to `out`, both in `arena`. */
+interface ChosenDevice {
+  readonly instance: Instance;
+  readonly physicalDevice: bigint;
+  readonly capabilities: DeviceCapabilities;
+  readonly queues: number;
+  readonly arena: Arena;
+  readonly info: bigint;
+  readonly out: bigint;
+}
+
+/** Creates the instance, and chooses. */
+function choose(options: DeviceOptions): ChosenDevice {
+  const instance = createInstance(options);
+  try {
+    const { vulkan } = instance;
+    const chosen = chooseDevice(listPhysicalDevices(vulkan, instance.handle), options.device);
+    const hidden = options.withoutExtensions ?? [];
+    const extensions = chosen.capabilities.extensions.filter((name) => !hidden.includes(name));
+    const canImport = extensions.includes("VK_EXT_external_memory_host");
+    const { limits } = chosen.capabilities;
+    const capabilities: DeviceCapabilities = {
+      ...chosen.capabilities,
+      // A swapchain needs the surface extensions of the instance, which only a caller with a window asks for.
+      extensions: extensions.filter((name) =>
+        name !== "VK_KHR_swapchain" || (options.extensions ?? []).includes("VK_KHR_surface")
+      ),
+      limits: { ...limits, hostImportAlignment: canImport ? limits.hostImportAlignment : 0 },
+    };
+    const queues = Math.max(1, Math.min(options.queues ?? 1, capabilities.queueCount));
+    const arena = new Arena(16 * 1024), info = deviceInfo(arena, capabilities, queues);
+    return {
+      instance,
+      physicalDevice: chosen.handle,
+      capabilities,
+      queues,
+      arena,
+      info,
+      out: arena.address(arena.allocate(8)),
+    };
+  } catch (error) {
+    instance.destroy();
+    throw error;
+  }
+}
+
+/** VkDeviceCreateInfo. */
+function deviceInfo(arena: Arena, capabilities: DeviceCapabilities, queues: number): bigint {
   const priorities = arena.allocate(4 * queues, 4);
   for (let i = 0; i < queues; i++) arena.view.setFloat32(priorities + 4 * i, 1, true);
   // A device that has one of these extensions has its feature (Vulkan specification, "Feature Requirements").
@@ -180,7 +223,7 @@ function createLogicalDevice(
     const own = { fragmentShaderBarycentric: 1, pNext: features };
     features = vk.VkPhysicalDeviceFragmentShaderBarycentricFeaturesKHR.make(arena, own);
   }
-  const info = vk.VkDeviceCreateInfo.make(arena, {
+  return vk.VkDeviceCreateInfo.make(arena, {
     pNext: enableFeatures(arena, capabilities.features, features),
     queueCreateInfoCount: 1,
     pQueueCreateInfos: vk.VkDeviceQueueCreateInfo.make(arena, {
@@ -191,9 +234,6 @@ function createLogicalDevice(
     enabledExtensionCount: capabilities.extensions.length,
     ppEnabledExtensionNames: arena.strings(capabilities.extensions),
   });
-  const out = arena.allocate(8);
-  vulkan.vkCreateDevice(physicalDevice, info, 0n, arena.address(out));
-  return arena.getU64(out);
 }
 
 function getQueues(vulkan: vk.CoreCommands, device: bigint, family: number, count: number): bigint[] {

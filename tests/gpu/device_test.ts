@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 import { HostError } from "../../src/errors.ts";
 import { chooseDevice, problemsOf } from "../../src/gpu/choose_device.ts";
 import type { DeviceCapabilities } from "../../src/gpu/capabilities.ts";
@@ -139,3 +139,18 @@ deviceTest("a filter that nothing matches is refused with the names of the devic
     `no Vulkan device matches "no device has this name" (there is "${device.capabilities.name}"`,
   );
 });
+
+deviceTest(
+  "a device that is created on another thread is the same, and what is wrong rejects",
+  async ({ capabilities }) => {
+    const device = await GpuDevice.createAsync({ device: capabilities.name, queues: 1000 });
+    assertEquals(device.capabilities, capabilities);
+    assertEquals(device.queues.length, capabilities.queueCount);
+    const layout = createPipelineLayout(device);
+    assertNotEquals(layout, 0n);
+    destroyPipelineLayout(device, layout);
+    device.destroy();
+    const missing = await assertRejects(() => GpuDevice.createAsync({ device: "no such device" }), HostError);
+    assertEquals(missing.code, "host.no-vulkan-device");
+  },
+);

@@ -49,6 +49,7 @@ export const extensionCommands: readonly string[] = [
 /** Commands that also exist as `NAMEAsync`: they run on a thread of Deno's pool and return a promise. Structs must live until it settles. */
 export const asyncCommands: readonly string[] = [
   "vkCreateComputePipelines",
+  "vkCreateDevice",
   "vkCreateGraphicsPipelines",
   "vkDeviceWaitIdle",
   "vkWaitForFences",

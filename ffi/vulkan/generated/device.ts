@@ -256,6 +256,12 @@ export const deviceSymbols = {
   vkEnumerateDeviceExtensionProperties: { parameters: ["u64", "u64", "u64", "u64"], result: "i32" },
   vkGetPhysicalDeviceFeatures2: { parameters: ["u64", "u64"], result: "void" },
   vkCreateDevice: { parameters: ["u64", "u64", "u64", "u64"], result: "i32" },
+  vkCreateDeviceAsync: {
+    name: "vkCreateDevice",
+    parameters: ["u64", "u64", "u64", "u64"],
+    result: "i32",
+    nonblocking: true,
+  },
   vkDestroyDevice: { parameters: ["u64", "u64"], result: "void" },
   vkGetDeviceProcAddr: { parameters: ["u64", "u64"], result: "u64" },
   vkGetDeviceQueue: { parameters: ["u64", "u32", "u32", "u64"], result: "void" },
@@ -314,6 +320,8 @@ export interface DeviceCommands {
    * C: (VkPhysicalDevice, VkDeviceCreateInfo*, VkAllocationCallbacks*, VkDevice*).
    */
   vkCreateDevice(physicalDevice: bigint, pCreateInfo: bigint, pAllocator: bigint, pDevice: bigint): void;
+  /** The same on another thread; what the addresses point at must live until the promise settles. */
+  vkCreateDeviceAsync(physicalDevice: bigint, pCreateInfo: bigint, pAllocator: bigint, pDevice: bigint): Promise<void>;
   /**
    * C: (VkDevice, VkAllocationCallbacks*).
    */
@@ -375,6 +383,10 @@ export function bindDeviceCommands(symbols: Deno.StaticForeignLibraryInterface<t
     vkGetPhysicalDeviceFeatures2: symbols.vkGetPhysicalDeviceFeatures2,
     vkCreateDevice(physicalDevice, pCreateInfo, pAllocator, pDevice) {
       const result = symbols.vkCreateDevice(physicalDevice, pCreateInfo, pAllocator, pDevice);
+      if (result !== 0) fail("vkCreateDevice", result);
+    },
+    async vkCreateDeviceAsync(physicalDevice, pCreateInfo, pAllocator, pDevice) {
+      const result = await symbols.vkCreateDeviceAsync(physicalDevice, pCreateInfo, pAllocator, pDevice);
       if (result !== 0) fail("vkCreateDevice", result);
     },
     vkDestroyDevice: symbols.vkDestroyDevice,

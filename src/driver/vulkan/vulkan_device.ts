@@ -6,7 +6,6 @@ import { readFrame } from "../../guest/frame.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../guest/memory/mmap_allocator.ts";
 import type { Program } from "../../guest/program.ts";
-import { scanPackets } from "../../pm4/decode.ts";
 import type {
   DeviceDescription,
   NextRun,
@@ -17,6 +16,7 @@ import type {
   WrappableDevice,
 } from "../device.ts";
 import type { OwnedDriverRoom } from "../pools/driver_room.ts";
+import { dispatchingQueues } from "../queues/dispatching.ts";
 import { openRequestDump } from "../request_dump.ts";
 import { addNotes, runProgram, type RunResult } from "../run_program.ts";
 import type { SharedTraceHandle } from "../recording/shared_trace.ts";
@@ -29,13 +29,6 @@ import { VulkanExecutor } from "./vulkan_executor.ts";
 
 /** Words of streams that take a few milliseconds; starting an isolate takes some hundred. */
 const SHORT_WORDS = 4096;
-
-/** Queues that dispatch; those whose streams continue in memory or depend on it may. */
-function dispatchingQueues({ submissions }: Program): number {
-  const may = (words: Uint32Array) =>
-    scanPackets(words).packets.some(({ name }) => /^(DISPATCH_|INDIRECT_BUFFER|COND_)/.test(name));
-  return new Set(submissions.filter(({ words }) => may(words)).map(({ queue }) => queue)).size;
-}
 
 /** A room, for a program whose queues run at the same time: from its preparation to the end of its run. */
 interface OpenedRoom {
