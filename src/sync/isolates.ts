@@ -21,7 +21,7 @@ const MAX_SLOTS = (1 << SLOT_BITS) - 1;
 const MAX_GENERATION = 0x7fffff;
 const MAGIC = 0x49534f31;
 
-const H_MAGIC = 0, H_SLOTS = 1, H_ENTERED = 2, H_LEFT = 3, H_DIED = 4, H_WORDS = 8;
+const H_MAGIC = 0, H_SLOTS = 1, H_ENTERED = 2, H_LEFT = 3, H_DIED = 4, H_USED = 5, H_WORDS = 8;
 /** 1 from entering until the slot is freed. */
 const S_CLAIM = 0;
 /** 0; the token while alive; minus the token from death until everything is given back. */
@@ -106,6 +106,11 @@ export class IsolateRegistry {
     return new IsolateRegistry(words, probe);
   }
 
+  /** Slots that were ever used: those with lower numbers. Grows before the isolate of a new one can do anything. */
+  get usedSlots(): number {
+    return Atomics.load(this.#words, H_USED);
+  }
+
   /** What another isolate needs to attach. */
   get handle(): IsolatesHandle {
     return { isolates: this.#words.buffer };
@@ -123,6 +128,9 @@ export class IsolateRegistry {
       const at = H_WORDS + slot * SLOT_WORDS;
       if (words[at + S_GENERATION] >= MAX_GENERATION || Atomics.compareExchange(words, at + S_CLAIM, 0, 1) !== 0) {
         continue;
+      }
+      for (let used; (used = Atomics.load(words, H_USED)) <= slot;) {
+        Atomics.compareExchange(words, H_USED, used, slot + 1);
       }
       const generation = Atomics.add(words, at + S_GENERATION, 1) + 1;
       words[at + S_THREAD] = thread.id;

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { type Isolate, slotOf } from "./isolates.ts";
+import { type Isolate, type IsolateRegistry, slotOf } from "./isolates.ts";
 import { step } from "./steps.ts";
 import { SyncError } from "./sync_error.ts";
 
@@ -27,7 +27,7 @@ export function pinTableWords(slots: number, places: number): number {
 export class PinTable {
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #at: number;
-  readonly #slots: number;
+  readonly #registry: IsolateRegistry;
   readonly #stride: number;
   readonly #row: number;
   readonly #places: number;
@@ -47,7 +47,7 @@ export class PinTable {
   constructor(self: Isolate, words: Int32Array<SharedArrayBuffer>, at: number, places: number, what: string) {
     this.#words = words;
     this.#at = at;
-    this.#slots = self.registry.slots;
+    this.#registry = self.registry;
     this.#stride = ROW_HEADER + places;
     this.#row = at + self.slot * this.#stride;
     this.#places = places;
@@ -103,7 +103,9 @@ export class PinTable {
   /** True if anybody pins the object. */
   isPinned(id: number): boolean {
     const words = this.#words;
-    for (let slot = 0; slot < this.#slots; slot++) {
+    // Who enters only after this look finds, once it has pinned, that the state was changed before it.
+    const slots = this.#registry.usedSlots;
+    for (let slot = 0; slot < slots; slot++) {
       const row = this.#at + slot * this.#stride;
       const end = row + ROW_HEADER + Atomics.load(words, row + R_HIGH);
       for (let at = row + ROW_HEADER; at < end; at++) if (Atomics.load(words, at) === id) return true;
@@ -138,7 +140,7 @@ export class PinTable {
   /** Pins of all isolates. */
   count(): number {
     let count = 0;
-    for (let slot = 0; slot < this.#slots; slot++) {
+    for (let slot = 0; slot < this.#registry.usedSlots; slot++) {
       const row = this.#at + slot * this.#stride;
       const end = row + ROW_HEADER + Atomics.load(this.#words, row + R_HIGH);
       for (let at = row + ROW_HEADER; at < end; at++) if (Atomics.load(this.#words, at) !== 0) count++;

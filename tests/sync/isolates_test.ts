@@ -2,6 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Arena } from "../../src/sync/arena.ts";
 import { GpuMutex } from "../../src/sync/gpu_mutex.ts";
 import { IsolateRegistry, slotOf } from "../../src/sync/isolates.ts";
+import { PinTable, pinTableWords } from "../../src/sync/pins.ts";
 import { SyncError } from "../../src/sync/sync_error.ts";
 import { procProbe } from "../../src/sync/thread_probe.ts";
 import { Members } from "./support/members.ts";
@@ -33,6 +34,23 @@ Deno.test("what a dead isolate held is given back exactly once, also when severa
   assertEquals(other.sweep(), []);
   assertEquals(recovered, [["thing", members.isolates[1].token]]);
   assertEquals(members.registry.stats(), { entered: 3, left: 0, died: 1, live: 2 });
+});
+
+Deno.test("pins of all slots that were ever used are looked through, and no others", () => {
+  const members = new Members(3, 200), { registry } = members;
+  assertEquals([registry.usedSlots, registry.slots], [3, 200]);
+  const words = new Int32Array(new SharedArrayBuffer(4 * pinTableWords(200, 4)));
+  const tables = members.isolates.map((isolate) => new PinTable(isolate, words, 0, 4, "things"));
+  const place = tables[2].pin(7);
+  assert(tables[0].isPinned(7));
+  tables[2].unpin(place);
+  const late = members.enter();
+  assertEquals(registry.usedSlots, 4);
+  new PinTable(late, words, 0, 4, "things").pin(9);
+  assert(tables[0].isPinned(9) && !tables[0].isPinned(7));
+  // What is left free stays among them: its row may hold pins of a dead one.
+  members.kill(late);
+  assertEquals([members.registry.usedSlots, tables[0].count()], [4, 1]);
 });
 
 Deno.test("an isolate that leaves is told apart from one that died, and may not leave with a lock", () => {

@@ -16,16 +16,19 @@ async function until(holds: () => boolean): Promise<void> {
 Deno.test("the thread of a worker is known when it was started, and that it has ended, whoever started others meanwhile", async () => {
   const stays = startWatched(() => worker("onmessage = () => close()"));
   const ends = startWatched(() => worker("close()"));
-  const waits = new Int32Array(new SharedArrayBuffer(4));
-  const blocked = startWatched(() => worker("onmessage = ({ data }) => Atomics.wait(data, 0, 0)"));
-  blocked.postMessage(waits);
-  await until(() => hasEnded(ends));
+  const words = new Int32Array(new SharedArrayBuffer(8));
+  const blocked = startWatched(() =>
+    worker("onmessage = ({ data }) => { Atomics.store(data, 1, 1); Atomics.wait(data, 0, 0); }")
+  );
+  blocked.postMessage(words);
+  await until(() => hasEnded(ends) && Atomics.load(words, 1) === 1);
   assertEquals([hasEnded(stays), hasEnded(blocked)], [false, false]);
   // Nothing that runs is stopped: it lives until its call has returned.
   blocked.terminate();
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setTimeout(resolve, 2));
   assertEquals(hasEnded(blocked), false);
-  Atomics.notify(waits, 0);
+  Atomics.store(words, 0, 1);
+  Atomics.notify(words, 0);
   stays.postMessage(0);
   await until(() => hasEnded(blocked) && hasEnded(stays));
 });

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createRoom, Pool, type Room } from "../../../src/driver/pools/room.ts";
 import { WorkerPool, type WorkerPoolOptions } from "../../../src/driver/pools/worker_pool.ts";
 import { HostError } from "../../../src/errors.ts";
+import { runningThreads } from "../../../src/sync/thread_probe.ts";
 
 /** What a job's submitter is told. */
 async function outcome(room: Room, kind: number): Promise<unknown> {
@@ -78,6 +79,20 @@ Deno.test("jobs that are to be finished when the board is stopped are, also if t
   for (const kind of [1, 2, 3]) room.board.submit({ pool: Pool.Preparation, kind });
   await end(room, pool);
   assertEquals(room.board.stats().done, 3);
+});
+
+Deno.test("a worker whose thread has ended before main heard its last word has not died", async () => {
+  const workers = () => runningThreads().filter(({ name }) => name.startsWith("worker-")).length;
+  const others = workers(), room = newRoom(), { pool, deaths } = silentPool(room, "nowhere", 0);
+  await pool.ready();
+  room.board.stop("finish");
+  // Main hears nothing meanwhile, and its timers are due afterwards.
+  for (let tries = 0; workers() > others; tries++) {
+    assert(tries < 2000, "it never ends");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+  }
+  assert(await pool.stopped());
+  assertEquals([deaths, room.registry.stats().left], [[], 1]);
 });
 
 Deno.test("a pool whose workers cannot be started has given up, and says so to who waits", async () => {
