@@ -188,7 +188,8 @@ export class JobBoard implements Recoverable {
   }
 
   /**
-   * Puts a job that this isolate has claimed back, as a budgeted one: it was tried without the driver's compiler, and needs it.
+   * Puts a job that this isolate has claimed back, as a budgeted one: it was tried without the driver's compiler, and needs it. After the board was
+   * stopped with `"cancel"` it is cancelled.
    *
    * @throws SyncError `sync.not-owner`
    */
@@ -196,6 +197,7 @@ export class JobBoard implements Recoverable {
     this.#checkBytes(bytes);
     const job = this.#core.lockMine(ticket);
     step("board.requeue");
+    if (this.#core.words[H.Cancelling] !== 0) return this.#core.end(job, JobState.Cancelled, H.Cancelled);
     this.#core.stop(job);
     const at = this.#core.records.at(job);
     this.#core.words[at + J.Flags] |= JobFlag.Budgeted;
@@ -377,6 +379,7 @@ export class JobBoard implements Recoverable {
     this.#core.mutex.lock();
     this.#core.words[H.Closed] = 1;
     if (queued === "cancel") {
+      this.#core.words[H.Cancelling] = 1;
       for (let job = 0; job < this.#core.records.jobs; job++) {
         if (this.#core.records.state(job) === JobState.Queued) this.#core.cancelQueued(job);
       }

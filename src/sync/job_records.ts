@@ -71,6 +71,8 @@ export const H = {
   FreeFirst: 4,
   Closed: 5,
   Stopped: 6,
+  /** Stopped, and what is queued is not to run any more. */
+  Cancelling: 7,
   Submitted: 8,
   Done: 9,
   Failed: 10,

@@ -20,8 +20,9 @@ export function recoverJobs(core: JobCore, token: number): number {
     if (words[at + J.Owner] !== token || (state !== JobState.Claimed && state !== JobState.Queued)) continue;
     count++;
     if (state === JobState.Queued) core.cancelQueued(job);
-    else if (core.flag(job, JobFlag.Bare)) core.finishState(job, JobState.Cancelled, H.Cancelled);
-    else if (++words[at + J.Deaths] >= words[at + J.MaxDeaths]) {
+    else if (core.flag(job, JobFlag.Bare) || words[H.Cancelling] !== 0) {
+      core.finishState(job, JobState.Cancelled, H.Cancelled);
+    } else if (++words[at + J.Deaths] >= words[at + J.MaxDeaths]) {
       const text = `job ${records.ticket(job)}: ${words[at + J.Deaths]} isolates died over it`;
       core.putError(job, encodeError(new SyncError("sync.isolate-died", text)));
       core.finishState(job, JobState.Failed, H.Failed);

@@ -116,6 +116,21 @@ Deno.test("wherever an isolate dies while it submits, cancels or ends a job, no 
   assert(deaths > 30, `${deaths}`);
 });
 
+Deno.test("when the queued jobs of a stopped board are cancelled, those that would be put back or taken over are as well", () => {
+  const { members, arena, arenas, boards: [main, worker, dying] } = setUp(3), jobs = [main, worker, dying];
+  const tickets = jobs.map(() => submit(arenas[0], main, true));
+  jobs.forEach((board, i) => board.claim(tickets[i]));
+  main.stop("cancel");
+  worker.requeue(tickets[1], 10);
+  members.kill(members.isolates[2]);
+  members.registry.sweep();
+  main.finish(tickets[0]); // what runs comes to its end
+  assertEquals(tickets.map((ticket) => main.wait(ticket, 0).state), ["done", "cancelled", "cancelled"]);
+  assertEquals([main.take(0, 0), worker.take(0, 0)], ["stopped", "stopped"]);
+  for (const ticket of tickets) main.release(ticket);
+  assertEquals([main.stats().kept, arena.stats().blobs, main.check()], [0, 0, undefined]);
+});
+
 /** Takes all that is left of an arena. */
 function fill(arena: Arena): void {
   for (let bytes = 1 << 12; bytes >= 1; bytes >>= 1) {
