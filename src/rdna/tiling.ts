@@ -5,6 +5,8 @@
  * measured there for colour and depth targets (64KB_R_X of all element sizes, 64KB_Z_X of 4 bytes).
  */
 
+import { SAMPLE_MODES } from "./tiling_samples.ts";
+
 /** SW_MODE numbers. */
 export const Tile = { Linear: 0 } as const;
 
@@ -15,10 +17,11 @@ export interface TileEquation {
   readonly height: number;
   /** Bytes, a power of two. */
   readonly size: number;
-  /** By bit of the byte offset in the block: the bits of x, y and the layer z (coordinates of the whole image) whose XOR it is. */
+  /** By bit of the byte offset in the block: the bits of x, y, the layer z (coordinates of the whole image) and the sample whose XOR it is. */
   readonly x: readonly number[];
   readonly y: readonly number[];
   readonly z: readonly number[];
+  readonly s: readonly number[];
 }
 
 /** Lowest 8 bits of the offset, by element size of 1, 2, 4, 8, 16 bytes; "0" bits are inside the element. */
@@ -76,32 +79,38 @@ const MODES: Readonly<Record<number, readonly (readonly string[])[]>> = {
   27: [RENDER, PIPES, PIPES_64K],
 };
 
-function equation(bits: readonly string[], elementLog: number): TileEquation {
+/** Samples take their space from x first (AddrLib, ComputeThinBlockDimension). */
+function equation(bits: readonly string[], elementLog: number, sampleLog: number): TileEquation {
   const masks = (axis: string) =>
     bits.map((bit) =>
       bit.split("^").reduce((mask, term) => term[0] === axis ? mask | 1 << Number(term.slice(1)) : mask, 0)
     );
   return {
-    width: 2 ** Math.ceil((bits.length - elementLog) / 2),
-    height: 2 ** Math.floor((bits.length - elementLog) / 2),
+    width: 2 ** (Math.ceil((bits.length - elementLog) / 2) - Math.ceil(sampleLog / 2)),
+    height: 2 ** (Math.floor((bits.length - elementLog) / 2) - Math.floor(sampleLog / 2)),
     size: 2 ** bits.length,
     x: masks("x"),
     y: masks("y"),
     z: masks("z"),
+    s: masks("s"),
   };
 }
 
 const equations = new Map<number, TileEquation>();
 
-/** The block of a tile mode for elements of 1, 2, 4, 8 or 16 bytes; undefined for modes (or sizes) that are not supported. */
-export function tileEquation(mode: number, bytes: number): TileEquation | undefined {
-  const elementLog = Math.log2(bytes);
-  const parts = MODES[mode];
+/**
+ * The block of a tile mode for elements of 1, 2, 4, 8 or 16 bytes; undefined for modes (or sizes) that are not supported.
+ *
+ * @param samples 1, 2, 4 or 8
+ */
+export function tileEquation(mode: number, bytes: number, samples = 1): TileEquation | undefined {
+  const elementLog = Math.log2(bytes), sampleLog = Math.log2(samples);
+  const parts = samples === 1 ? MODES[mode] : SAMPLE_MODES[mode]?.[samples] && [SAMPLE_MODES[mode][samples]];
   if (parts === undefined || !Number.isInteger(elementLog)) return undefined;
-  const key = mode * 8 + elementLog;
+  const key = (mode * 8 + elementLog) * 4 + sampleLog;
   let found = equations.get(key);
   if (found === undefined) {
-    found = equation(parts.flatMap((part) => part[elementLog].split(" ")), elementLog);
+    found = equation(parts.flatMap((part) => part[elementLog].split(" ")), elementLog, sampleLog);
     equations.set(key, found);
   }
   return found;

@@ -112,6 +112,8 @@ export const FaultReason = {
   ScratchCrossing: 9,
   /** A sample whose footprint crosses an edge of a cube map's face. */
   CubeEdge: 10,
+  /** A sample of an image by a number that it has not. */
+  SampleNumber: 11,
 } as const;
 
 /** First byte of the addresses of {@linkcode nowhere}: no address is the 48-bit sign extension of itself that has it. */
@@ -128,7 +130,7 @@ export function nowhere(reason: number): number {
 /** The reason of a guest address that {@linkcode nowhere} made; undefined for others. */
 export function nowhereReason(address: bigint): number | undefined {
   const high = Number(BigInt.asUintN(64, address) >> 48n), reason = high & 0xff;
-  return high >>> 8 === NOWHERE && reason >= FaultReason.BufferDescriptor && reason <= FaultReason.CubeEdge
+  return high >>> 8 === NOWHERE && reason >= FaultReason.BufferDescriptor && reason <= FaultReason.SampleNumber
     ? reason
     : undefined;
 }

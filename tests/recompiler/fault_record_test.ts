@@ -67,8 +67,8 @@ Deno.test("an access that the windows allow failed for the module's own reasons"
 });
 
 Deno.test("an address that is none says why, whatever an address computation adds to it", () => {
-  const { BufferDescriptor, BufferFormat, ScratchCrossing, CubeEdge } = FaultReason;
-  for (const expected of [BufferDescriptor, BufferFormat, ScratchCrossing, CubeEdge]) {
+  const { BufferDescriptor, BufferFormat, ScratchCrossing, CubeEdge, SampleNumber } = FaultReason;
+  for (const expected of [BufferDescriptor, BufferFormat, ScratchCrossing, CubeEdge, SampleNumber]) {
     const address = BigInt(nowhere(expected)) << 32n;
     assertEquals(reason(address, 4, Access.Read), expected);
     assertEquals(reason(address + (1n << 48n) - 4n, 16, Access.Write, 4), expected);
@@ -78,7 +78,7 @@ Deno.test("an address that is none says why, whatever an address computation add
 
 Deno.test("other addresses say nothing: sign-extended ones, and those with another first byte or no such reason", () => {
   const high = nowhere(FaultReason.CubeEdge);
-  for (const word of [0, 0xffff_8000, high ^ 0x0100_0000, nowhere(0), nowhere(FaultReason.LoopLimit), nowhere(11)]) {
+  for (const word of [0, 0xffff_8000, high ^ 0x0100_0000, nowhere(0), nowhere(FaultReason.LoopLimit), nowhere(12)]) {
     assertEquals(nowhereReason(BigInt(word >>> 0) << 32n), undefined);
   }
   assertEquals(reason(0x0bad_0000_0000_0000n, 4, Access.Read), FaultReason.Unmapped);

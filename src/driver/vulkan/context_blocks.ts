@@ -5,7 +5,7 @@ import { HostBuffer } from "../../gpu/buffer.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 
 /** Why an access went to an address that is none. */
-export type NowhereReason = "buffer-descriptor" | "buffer-format" | "scratch-crossing" | "cube-edge";
+export type NowhereReason = "buffer-descriptor" | "buffer-format" | "scratch-crossing" | "cube-edge" | "sample-number";
 
 /** A failing access that a program recorded. */
 export interface RecordedFault {
@@ -28,6 +28,7 @@ const REASONS = new Map<number, RecordedFault["reason"]>([
   [FaultReason.BufferFormat, "buffer-format"],
   [FaultReason.ScratchCrossing, "scratch-crossing"],
   [FaultReason.CubeEdge, "cube-edge"],
+  [FaultReason.SampleNumber, "sample-number"],
 ]);
 
 /** Blocks start at multiples of this many bytes: the zero and sink areas are cache lines of their own. */

@@ -47,6 +47,7 @@ const NOWHERE: Readonly<Record<NowhereReason, { by: RegExp; what: string }>> = {
     by: /^(scratch|flat|buffer)_/,
     what: "of scratch memory that cross a dword, which is not implemented",
   },
+  "sample-number": { by: /^image_/, what: "of a sample that the image has not: no document tells what that is" },
   "cube-edge": { by: /^image_/, what: "of a cube map beyond an edge of a face, which is not implemented" },
 };
 

@@ -68,12 +68,14 @@ export interface ImageClass {
 
 /** Takes the class bits apart. */
 export function imageFields(words: ArrayLike<number>): ImageClass {
-  const maxMip = (words[5] >>> 4) & 15;
+  const maxMip = (words[5] >>> 4) & 15, lastLevel = (words[3] >>> 16) & 15;
+  // Of an image with several samples (types 14 and 15) these are no levels.
+  const hasSamples = words[3] >>> 28 >= 14;
   return {
     format: (words[1] >>> 20) & 0x1ff,
     dstSel: words[3] & 0xfff,
     baseLevel: (words[3] >>> 12) & 15,
-    lastLevel: Math.min((words[3] >>> 16) & 15, maxMip),
+    lastLevel: hasSamples ? lastLevel : Math.min(lastLevel, maxMip),
     maxMip,
     tileMode: (words[3] >>> 20) & 31,
     type: words[3] >>> 28,

@@ -20,6 +20,7 @@ import {
 import { Dim, ImageType, type Level, type Place } from "./image/view.ts";
 import { atomicKind, joinDwords, splitDwords, vectorDwords } from "./memory.ts";
 import { refuse } from "./refusal.ts";
+import { underExec } from "./under_exec.ts";
 import { REFUSED_NAMES } from "./unsupported.ts";
 
 /** Adds the handlers of this class. */
@@ -42,7 +43,8 @@ function placeOf(
   hasMip: boolean,
 ): { place: Place; level: Level; exists: number } {
   view.requireDimension(i.dim);
-  const { coordinates: [x, y, z], lod } = imageAddress(l, i, false);
+  const { coordinates: [x, y, z, w], lod } = imageAddress(l, i, false);
+  if (hasMip && view.hasSamples) refuse("levels of an image with several samples");
   const zero = l.u(0);
   const place: Place = i.dim === Dim.D1
     ? [x, zero, zero]
@@ -50,6 +52,10 @@ function placeOf(
     ? [x, y, zero]
     : i.dim === Dim.D1Array
     ? [x, zero, y]
+    : i.dim === Dim.D2Msaa
+    ? [x, y, zero, l.asU(underExec(l, z))]
+    : i.dim === Dim.D2MsaaArray
+    ? [x, y, z, l.asU(underExec(l, w))]
     : [x, y, z];
   if (!hasMip) {
     const level = view.levelOf(zero);
@@ -111,6 +117,7 @@ function sizes(l: Lifter, i: Instruction): void {
   const operands = imageOperands(l, i);
   if (operands === undefined) return;
   const { view } = operands;
+  if (view.hasSamples) refuse("sizes of images with several samples");
   const mip = l.asU(l.source(i.addr));
   const exists = l.ir.emit(Op.ULe, mip, l.u(view.lastLevel));
   const level = view.levelOf(mip);

@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, string>> = {
   v_dot2c_f32_f16: DOT2,
   v_trig_preop_f64: "1201 bits of 2 / pi",
   "image_*_pck*": "unconverted texels are not implemented",
-  image_msaa_load: "images with several samples are not implemented",
+  image_msaa_load: "all samples of a texel at once are not implemented",
   "image_bvh*": "ray intersection is not implemented",
   image_gather4h: "a gather along a row is not documented well enough",
 };

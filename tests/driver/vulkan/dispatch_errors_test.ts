@@ -24,13 +24,14 @@ function errorOf(code: readonly number[], reason: RecordedFault["reason"], which
 }
 
 Deno.test("what only shows at run time is a refusal that names it, by the reason on record and not by the address", () => {
-  const { BufferDescriptor, BufferFormat, ScratchCrossing, CubeEdge } = FaultReason;
+  const { BufferDescriptor, BufferFormat, ScratchCrossing, CubeEdge, SampleNumber } = FaultReason;
   for (
     const [reason, which, code, text] of [
       ["buffer-descriptor", BufferDescriptor, BUFFER_LOAD, "ADD_TID_ENABLE or SWIZZLE_ENABLE"],
       ["buffer-format", BufferFormat, BUFFER_LOAD, "a format or selectors that are not implemented"],
       ["scratch-crossing", ScratchCrossing, SCRATCH_LOAD, "cross a dword"],
       ["cube-edge", CubeEdge, IMAGE_LOAD, "beyond an edge of a face"],
+      ["sample-number", SampleNumber, IMAGE_LOAD, "a sample that the image has not"],
     ] as const
   ) {
     const error = errorOf(code, reason, which);

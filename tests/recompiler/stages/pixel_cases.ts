@@ -1,6 +1,7 @@
 /** Pixel programs that are compared with the interpreter. */
 import { EXPORT_FORMATS, type PixelState } from "../../../src/recompiler/stages/state.ts";
 import { INTERPOLATION, OPTIMIZED } from "./interpolation_cases.ts";
+import { SAMPLES } from "./sample_cases.ts";
 import type { StageCase } from "./stage_case.ts";
 import { colors, interpolate, type Lines, type PixelProgram, pixelState, TAKE_MASK } from "./programs.ts";
 
@@ -399,6 +400,7 @@ const INPUTS: PixelProgram[] = [
 
 /** All of them. */
 export const PIXEL_PROGRAMS: readonly PixelProgram[] = [
+  ...SAMPLES,
   ...INTERPOLATION,
   ...FORMATS,
   ...DEPTHS,

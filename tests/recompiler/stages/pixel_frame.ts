@@ -36,13 +36,15 @@ export interface Pixels {
 }
 
 /** Random pixels; every quad has one that is live. */
-export function randomPixels(count: number, seed: number): Pixels {
+export function randomPixels(count: number, seed: number, quads = 500): Pixels {
   const random = new Random(seed);
   const float = () => f32Bits((random.below(2001) - 1000) / (1 << random.below(11)));
   const unit = () => f32Bits(random.below(4097) / 4096);
   const pixels: Pixel[] = [];
   for (let quad = 0; quad < count / 4; quad++) {
-    const [x, y] = [2 * random.below(500), 2 * random.below(500)], kept = random.below(4), front = random.chance(0.5);
+    const [x, y] = [2 * random.below(quads), 2 * random.below(quads)],
+      kept = random.below(4),
+      front = random.chance(0.5);
     const layer = random.below(2048);
     for (let k = 0; k < 4; k++) {
       pixels.push({
@@ -212,9 +214,10 @@ export function evaluatedPixels(
   pixels: Pixels,
   subgroupSize: number,
   seed: number,
+  done: (context: Uint8Array<ArrayBuffer>) => void = () => {},
 ): { outputs: StageOutput[]; memory: Uint8Array[] } {
   const state = c.program.state as PixelState;
-  const { memory, push, bytes } = deviceOf(c, "pixel");
+  const { memory, push, bytes, context } = deviceOf(c, "pixel");
   // A host tells a program of samples the sample's position.
   const perSample = state.perSample || module.variables.some(({ builtIn }) => builtIn === BUILT_IN.sampleId);
   const outputs = evaluateStage({
@@ -259,6 +262,7 @@ export function evaluatedPixels(
     isHelper: (n) => !pixels.pixels[n].live,
     attribute: (n, location, how) => interpolated(pixels, n, location, how),
   });
+  done(context);
   return { outputs, memory: bytes() };
 }
 
@@ -274,7 +278,7 @@ export function comparePixels(
   const sizes = artifact.laneMode === "subgroup" ? [c.program.waveSize] : subgroupSizes;
   let compared = 0;
   for (const seed of seeds) {
-    const pixels = randomPixels(c.program.waveSize, seed);
+    const pixels = randomPixels(c.program.waveSize, seed, c.quads);
     const expected = interpretedPixels(c, pixels);
     for (const size of sizes) {
       const actual = evaluatedPixels(c, module, pixels, size, seed);

@@ -44,6 +44,8 @@ export interface ProgramCase {
 /** A pixel or vertex program to run. */
 export interface StageCase extends ProgramCase {
   readonly program: StageProgram;
+  /** Quads of the pixels, in x and y, that random ones are chosen from; 500 when left out. */
+  readonly quads?: number;
 }
 
 /** The request of a case; image instructions have the case's descriptor. */
@@ -149,6 +151,7 @@ export function contextOf(
   memory.add({ address: CONTEXT, bytes: context });
   return {
     memory,
+    context,
     bytes: () => {
       assertEquals(
         [...context.subarray(Context.Fault, Context.Fault + 16)],
@@ -162,7 +165,7 @@ export function contextOf(
 
 /** The device memory of a stage and its push constants. */
 export function deviceOf(c: StageCase, stage: "pixel" | "vertex") {
-  const { memory, bytes } = contextOf(c);
+  const { memory, bytes, context } = contextOf(c);
   const user = new Uint8Array(128);
   userDataOf(c).forEach((word, k) => new DataView(user.buffer).setUint32(4 * k, word, true));
   memory.add({ address: USER_DATA, bytes: user });
@@ -171,5 +174,5 @@ export function deviceOf(c: StageCase, stage: "pixel" | "vertex") {
   for (let at = 0; at < 32; at += 4) push.setUint32(at, 0xfeed_0000 + at, true);
   push.setBigUint64(stage === "pixel" ? 16 : 0, CONTEXT, true);
   push.setBigUint64(stage === "pixel" ? 24 : 8, USER_DATA, true);
-  return { memory, push, bytes };
+  return { memory, push, bytes, context };
 }

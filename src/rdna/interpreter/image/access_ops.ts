@@ -27,7 +27,7 @@ export function defineImageAccess(define: Define): void {
   for (const opcode of OPCODES) {
     const { image, name, words } = opcode;
     if (name.includes("_pck")) define(name, (w, i) => refuse(w, i, "unconverted texels are not implemented"));
-    else if (words.has("msaa")) define(name, (w, i) => refuse(w, i, "images with several samples"));
+    else if (words.has("msaa")) define(name, (w, i) => refuse(w, i, "all samples of a texel at once"));
     else if (image === "load") define(name, load(words.has("mip")));
     else if (image === "store") define(name, store(words.has("mip")));
     else if (image === "atomic") define(name, atomic(atomicName(name)));
@@ -38,7 +38,7 @@ export function defineImageAccess(define: Define): void {
 
 const image = new ImageResource();
 const address = new ImageAddress();
-const place: Place = { x: 0, y: 0, z: 0 };
+const place: Place = { x: 0, y: 0, z: 0, sample: 0 };
 
 /** Level that the instruction means, counted from the start of the chain; -1 when the view lacks it. */
 function levelOf(hasMip: boolean): number {
@@ -51,6 +51,7 @@ function levelOf(hasMip: boolean): number {
 function forLanes(w: Wave, i: Instruction, hasMip: boolean, each: (lane: number, level: number) => void): void {
   w.activateExec();
   image.read(w, i);
+  if (hasMip && image.hasSamples) refuse(w, i, "levels of an image with several samples");
   for (let lane = 0; lane < w.size; lane++) {
     if (!w.isActive(lane)) continue;
     address.read(w, i, lane, false);
@@ -114,6 +115,7 @@ function atomic(name: string): Handler {
 function sizes(w: Wave, i: Instruction): void {
   w.activateExec();
   image.read(w, i);
+  if (image.hasSamples) refuse(w, i, "sizes of images with several samples");
   if (i.dim === Dim.D1Array && i.mode & 6) refuse(w, i, "the layers of a one-dimensional array");
   const row = vectorRow(i.addr);
   for (let lane = 0; lane < w.size; lane++) {

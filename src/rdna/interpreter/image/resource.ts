@@ -47,6 +47,8 @@ export class ImageResource {
   tile = 0;
   /** Row pitch in texels of a linear image where word 4 has it, 0 elsewhere. */
   pitch = 0;
+  /** Samples of a texel: more than one of {@linkcode ImageType} D2Msaa and D2MsaaArray only. */
+  samples = 1;
   /** Tiling block, undefined for linear images. */
   block: TileBlock | undefined;
 
@@ -73,11 +75,13 @@ export class ImageResource {
     this.type = w3 >>> 28;
     this.maxMip = w5 >>> 4 & 15;
     this.#setExtent(w, i, w4);
+    this.samples = 1;
+    if (this.hasSamples) this.#setSamples(w, i);
     // The last level is limited by the chain.
     this.lastLevel = Math.min(this.lastLevel, this.maxMip);
     if (this.baseLevel > this.maxMip) refuse(w, i, "the view has no levels");
     if ((w6 >>> 21 & 1) !== 0) refuse(w, i, "compressed image data (DCC)");
-    this.block = this.tile === Tile.Linear ? undefined : blockOf(this.tile, this.format.bytes);
+    this.block = this.tile === Tile.Linear ? undefined : blockOf(this.tile, this.format.bytes, this.samples);
     if (this.tile !== Tile.Linear) this.#checkTiling(w, i);
     else if (this.maxMip > 0 && (this.pitch === 0 || this.type === ImageType.D3)) {
       refuse(w, i, "a linear image with several levels, without a pitch or in three dimensions");
@@ -106,15 +110,30 @@ export class ImageResource {
         break;
       case ImageType.Cube:
       case ImageType.D2Array:
+      case ImageType.D2MsaaArray:
         this.#setLayers(w4);
         break;
       case ImageType.D2Msaa:
-      case ImageType.D2MsaaArray:
-        refuse(w, i, "images with several samples");
         break;
       default:
         refuse(w, i, `the image type ${this.type} is reserved`);
     }
+  }
+
+  /** Whether texels have samples. */
+  get hasSamples(): boolean {
+    return this.type === ImageType.D2Msaa || this.type === ImageType.D2MsaaArray;
+  }
+
+  /** Such an image has one level; the fields of the levels have the logarithm of the samples (Mesa, radv_image.c, gfx10_make_texture_descriptor). */
+  #setSamples(w: Wave, i: Instruction): void {
+    if (this.tile === Tile.Linear) refuse(w, i, "a linear image with several samples");
+    if (this.baseLevel !== 0 || this.lastLevel !== this.maxMip) {
+      refuse(w, i, "an image with several samples whose level fields do not agree on their number");
+    }
+    if (this.maxMip > 3) refuse(w, i, `an image with ${2 ** this.maxMip} samples`);
+    this.samples = 1 << this.maxMip;
+    this.lastLevel = this.maxMip = 0;
   }
 
   #setLayers(w4: number): void {
@@ -141,8 +160,8 @@ export class ImageResource {
     return Math.max(1, this.depth >> level);
   }
 
-  /** Guest address of a texel: signed 64-bit. `z` is the layer of the whole image, or the slice of a 3D image. */
-  address(x: number, y: number, z: number, level: number): number {
+  /** Guest address of a texel, or of one of its samples: signed 64-bit. `z` is the layer of the whole image, or the slice of a 3D image. */
+  address(x: number, y: number, z: number, level: number, sample = 0): number {
     const { bytes } = this.format;
     if (this.block !== undefined) {
       const { width, height, size } = this.block;
@@ -150,7 +169,7 @@ export class ImageResource {
       const index = (z * down + Math.floor(y / height)) * across + Math.floor(x / width);
       // Bits of the base inside a block are a rotation of banks, which enters by XOR.
       const low = (this.base % size + size) % size;
-      return this.base - low + index * size + (this.block.offset(x, y, z) ^ low);
+      return this.base - low + index * size + (this.block.offset(x, y, z, sample) ^ low);
     }
     return this.base + this.#linearOffset(x, y, z, level, bytes);
   }

@@ -46,7 +46,7 @@ export let sampleGood = true;
 
 /** Sums of weighted components. */
 const SUM = new Float64Array(4);
-const place: Place = { x: 0, y: 0, z: 0 };
+const place: Place = { x: 0, y: 0, z: 0, sample: 0 };
 
 /** A coordinate along one axis: the lower texel, and the weight of the upper one. */
 interface Tap {

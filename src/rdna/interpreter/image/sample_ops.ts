@@ -46,6 +46,7 @@ function handlerOf(opcode: Opcode): Handler {
     w.activateExec();
     image.read(w, i);
     sampler.read(w, i.soffset);
+    if (image.hasSamples) refuse(w, i, "images with several samples are not filtered");
     checkDimension(w, i, image);
     context.w = w;
     context.i = i;

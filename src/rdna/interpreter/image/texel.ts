@@ -14,12 +14,14 @@ export interface Place {
   x: number;
   y: number;
   z: number;
+  /** Number of the sample. */
+  sample: number;
 }
 
 /** The place that integer coordinates mean, by the instruction's dimension. */
 export function placeOf(w: Wave, i: Instruction, image: ImageResource, coordinates: Float64Array, out: Place): void {
   out.x = coordinates[0];
-  out.y = out.z = 0;
+  out.y = out.z = out.sample = 0;
   switch (i.dim) {
     case Dim.D1:
       break;
@@ -35,15 +37,28 @@ export function placeOf(w: Wave, i: Instruction, image: ImageResource, coordinat
       out.y = coordinates[1];
       out.z = coordinates[2];
       break;
-    default:
-      refuse(w, i, "images with several samples");
+    case Dim.D2Msaa:
+      out.y = coordinates[1];
+      out.sample = coordinates[2];
+      break;
+    case Dim.D2MsaaArray:
+      out.y = coordinates[1];
+      out.z = coordinates[2];
+      out.sample = coordinates[3];
+      break;
   }
   checkDimension(w, i, image);
+  if (contains(image, out, image.baseLevel) && (out.sample < 0 || out.sample >= image.samples)) {
+    refuse(w, i, `sample ${out.sample} of an image with ${image.samples}: no document tells what that is`);
+  }
 }
 
 /** Refuses an instruction whose dimension does not fit the image. */
 export function checkDimension(w: Wave, i: Instruction, image: ImageResource): void {
   if ((i.dim === Dim.D3) !== (image.type === ImageType.D3)) {
+    refuse(w, i, `dimension ${i.dim} does not fit the image's type ${image.type}`);
+  }
+  if ((i.dim === Dim.D2Msaa || i.dim === Dim.D2MsaaArray) !== image.hasSamples) {
     refuse(w, i, `dimension ${i.dim} does not fit the image's type ${image.type}`);
   }
   const isLine = i.dim === Dim.D1 || i.dim === Dim.D1Array;
@@ -63,11 +78,11 @@ export function locateTexel(
   w: Wave,
   i: Instruction,
   image: ImageResource,
-  { x, y, z }: Place,
+  { x, y, z, sample }: Place,
   level: number,
   access: number,
 ): boolean {
-  const address = image.address(x, y, z + image.baseLayer, level);
+  const address = image.address(x, y, z + image.baseLayer, level, sample);
   const hi = Math.floor(address / 0x1_0000_0000);
   const { bytes } = image.format;
   // Elements of three dwords have the alignment of one.

@@ -8,8 +8,8 @@ export interface TileBlock {
   readonly height: number;
   /** Bytes. */
   readonly size: number;
-  /** Byte offset in the block of the texel that holds (x, y) of layer z; coordinates are those of the whole image. */
-  offset(x: number, y: number, z: number): number;
+  /** Byte offset in the block of a sample of the texel that holds (x, y) of layer z; coordinates are those of the whole image. */
+  offset(x: number, y: number, z: number, sample: number): number;
 }
 
 class Block implements TileBlock {
@@ -23,11 +23,12 @@ class Block implements TileBlock {
     this.size = equation.size;
   }
 
-  offset(x: number, y: number, z: number): number {
+  offset(x: number, y: number, z: number, sample: number): number {
     const { equation } = this;
     let result = 0;
     for (let bit = 0; bit < equation.x.length; bit++) {
-      const mixed = (x & equation.x[bit]) ^ (y & equation.y[bit]) << 8 ^ (z & equation.z[bit]) << 16;
+      const mixed = (x & equation.x[bit]) ^ (y & equation.y[bit]) << 8 ^ (z & equation.z[bit]) << 16 ^
+        (sample & equation.s[bit]) << 24;
       result |= parity(mixed) << bit;
     }
     return result;
@@ -44,9 +45,9 @@ function parity(bits: number): number {
 
 const blocks = new Map<TileEquation, TileBlock>();
 
-/** The block of a tile mode for elements of 1, 2, 4, 8 or 16 bytes; undefined for modes (or sizes) that are not supported. */
-export function blockOf(mode: number, bytes: number): TileBlock | undefined {
-  const equation = tileEquation(mode, bytes);
+/** The block of a tile mode for elements of 1, 2, 4, 8 or 16 bytes; undefined for modes (or sizes, or samples) that are not supported. */
+export function blockOf(mode: number, bytes: number, samples: number): TileBlock | undefined {
+  const equation = tileEquation(mode, bytes, samples);
   if (equation === undefined) return undefined;
   let block = blocks.get(equation);
   if (block === undefined) blocks.set(equation, block = new Block(equation));

@@ -52,6 +52,7 @@ function begin(l: Lifter, i: Instruction): Sample | undefined {
   const operands = imageOperands(l, i);
   if (operands === undefined) return undefined;
   const { view, sampler }: ImageOperands = operands;
+  if (view.hasSamples) refuse("images with several samples are not filtered");
   view.requireDimension(i.dim);
   return {
     l,

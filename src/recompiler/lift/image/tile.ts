@@ -4,16 +4,16 @@ import { Op } from "../../ir/ops.ts";
 import type { Lifter } from "../context.ts";
 
 /**
- * U32: byte offset in the block. Bits of a coordinate that move by the same distance go together, so that a coordinate costs a few operations.
+ * U32: byte offset in the block of a place: x, y, layer, sample. Bits of a coordinate that move by the same distance go together, so that a coordinate costs a few operations.
  */
 export function tileOffset(
   l: Lifter,
-  { x, y, z }: TileEquation,
-  coordinates: readonly [number, number, number],
+  { x, y, z, s }: TileEquation,
+  coordinates: readonly [number, number, number, number],
 ): number {
   const { ir } = l;
   let result = 0;
-  [x, y, z].forEach((masks, axis) => {
+  [x, y, z, s].forEach((masks, axis) => {
     const coordinate = coordinates[axis];
     if (ir.op[coordinate] === Op.Const && ir.a[coordinate] === 0) return;
     /** By distance to the left: bits of the coordinate. */

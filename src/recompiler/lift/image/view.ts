@@ -1,6 +1,7 @@
 /** An image as its T# describes it: sizes and addresses as values, the rest as constants. What src/rdna/interpreter/image/resource.ts does, as IR. */
 import { type Format, formatOf } from "../../../rdna/formats.ts";
 import { Tile, type TileEquation, tileEquation } from "../../../rdna/tiling.ts";
+import { FaultReason, nowhere } from "../../abi.ts";
 import { Op } from "../../ir/ops.ts";
 import type { Lifter } from "../context.ts";
 import type { ImageClass } from "../image_descriptor.ts";
@@ -9,7 +10,16 @@ import { refuse } from "../refusal.ts";
 import { tileOffset } from "./tile.ts";
 
 /** Resource types. */
-export const ImageType = { D1: 8, D2: 9, D3: 10, Cube: 11, D1Array: 12, D2Array: 13 } as const;
+export const ImageType = {
+  D1: 8,
+  D2: 9,
+  D3: 10,
+  Cube: 11,
+  D1Array: 12,
+  D2Array: 13,
+  D2Msaa: 14,
+  D2MsaaArray: 15,
+} as const;
 
 /** Dimensions, by the DIM field of instructions. */
 export const Dim = { D1: 0, D2: 1, D3: 2, Cube: 3, D1Array: 4, D2Array: 5, D2Msaa: 6, D2MsaaArray: 7 } as const;
@@ -29,8 +39,8 @@ interface LevelData {
   readonly start: number;
 }
 
-/** A place: x, y, and the layer of the view or the slice; U32. */
-export type Place = readonly [x: number, y: number, z: number];
+/** A place: x, y, and the layer of the view or the slice, and of an image with several samples the sample's number; U32. */
+export type Place = readonly [x: number, y: number, z: number, sample?: number];
 
 /** An image of an instruction. */
 export class ImageView {
@@ -39,6 +49,8 @@ export class ImageView {
   private readonly levels: LevelData[] = [];
   /** U32: layers of the view (1 for images without), and the first one. */
   readonly layers: number;
+  /** Samples of a texel; 1 of images without. */
+  readonly samples: number = 1;
   private readonly baseLayer: number;
   /** U32: texels of a row of the first level where word 4 has it (where it is not 0); 0 for images with layers or slices. */
   private readonly pitch: number;
@@ -53,15 +65,15 @@ export class ImageView {
     const { ir } = l;
     const { type, maxMip, tileMode } = fields;
     this.format = formatOf(fields.format) ?? refuse(`the image format ${fields.format} is reserved or not supported`);
-    if (type > ImageType.D2Array) refuse("images with several samples");
     if (type < ImageType.D1) refuse(`the image type ${type} is reserved`);
     if (fields.baseLevel > fields.lastLevel) refuse("an image view without levels");
     if (fields.compressed) refuse("compressed image data (DCC)");
-    this.block = tileMode === Tile.Linear ? undefined : tileEquation(tileMode, this.format.bytes);
+    if (this.hasSamples) this.samples = samplesOf(fields);
+    this.block = tileMode === Tile.Linear ? undefined : tileEquation(tileMode, this.format.bytes, this.samples);
     const isPlain = type === ImageType.D1 || type === ImageType.D2;
     if (tileMode !== Tile.Linear) {
       if (this.block === undefined) refuse(`tile mode ${tileMode} with texels of ${this.format.bytes} bytes`);
-      if (maxMip > 0) refuse("a tiled image with several levels");
+      if (maxMip > 0 && !this.hasSamples) refuse("a tiled image with several levels");
       if (type === ImageType.D3) refuse("a tiled image in three dimensions");
     } else if (maxMip > 0 && !(isPlain && fields.hasPitch)) {
       refuse("a linear image with several levels, without a pitch or in three dimensions");
@@ -76,7 +88,7 @@ export class ImageView {
     this.pitch = isPlain ? l.addConstant(ir.emit(Op.And, word4, l.u(0x3fff)), 1) : 0;
     this.layers = l.u(1);
     this.baseLayer = l.u(0);
-    if (!isPlain && type !== ImageType.D3) {
+    if (!isPlain && type !== ImageType.D3 && type !== ImageType.D2Msaa) {
       this.baseLayer = ir.emit(Op.UBfe, word4, l.u(16), l.u(13));
       this.layers = ir.emit(Op.SMax, l.addConstant(ir.emit(Op.ISub, last(), this.baseLayer), 1), l.u(1));
     }
@@ -89,15 +101,21 @@ export class ImageView {
   /** Refuses an instruction whose dimension does not fit the image. */
   requireDimension(dim: number): void {
     const { type } = this.fields;
-    if (dim === Dim.D2Msaa || dim === Dim.D2MsaaArray) refuse("images with several samples");
     const isLine = dim === Dim.D1 || dim === Dim.D1Array;
     const fits = (dim === Dim.D3) === (type === ImageType.D3) &&
+      (dim === Dim.D2Msaa || dim === Dim.D2MsaaArray) === this.hasSamples &&
       isLine === (type === ImageType.D1 || type === ImageType.D1Array);
     if (!fits) refuse(`dimension ${dim} does not fit the image's type ${type}`);
   }
 
+  /** Whether texels have samples; such an image has one level. */
+  get hasSamples(): boolean {
+    return this.fields.type >= ImageType.D2Msaa;
+  }
+
   /** Levels of the view behind its first. */
   get lastLevel(): number {
+    if (this.hasSamples) return 0;
     return this.fields.lastLevel - this.fields.baseLevel;
   }
 
@@ -139,7 +157,7 @@ export class ImageView {
   private makeLevels(): void {
     const { l, format } = this;
     const { ir } = l;
-    const { maxMip } = this.fields;
+    const maxMip = this.hasSamples ? 0 : this.fields.maxMip;
     const scaled = (size: number, level: number) => {
       if (level === 0 || ir.op[size] === Op.Const) return size; // constants are 1
       return ir.emit(Op.UMax, ir.emit(Op.Shr, size, l.u(level)), l.u(1));
@@ -175,12 +193,22 @@ export class ImageView {
     return l.and(l.and(inside(x, data.width), inside(y, data.height)), inside(z, slices));
   }
 
-  /** U64 guest address of the texel at a place that exists. */
-  address([x, y, z]: Place, level: Level): number {
+  /** U64 guest address of the texel (or its sample) at a place that exists. A sample that it has not gives an address that is none, and says so. */
+  address([x, y, z, sample]: Place, level: Level): number {
     const { l, block, format } = this;
     const { ir } = l;
     const layer = this.isVolume ? z : ir.emit(Op.IAdd, z, this.baseLayer);
-    if (block !== undefined) return this.tiledAddress(block, x, y, layer);
+    if (sample !== undefined && block !== undefined) {
+      const known = ir.op[sample] === Op.Const ? ir.a[sample] >>> 0 : undefined;
+      if (known !== undefined && known >= this.samples) {
+        refuse(`sample ${known} of an image with ${this.samples}: no document tells what that is`);
+      }
+      const address = this.tiledAddress(block, x, y, layer, sample);
+      if (known !== undefined) return address;
+      const none = constant64(l, BigInt(nowhere(FaultReason.SampleNumber)) << 32n);
+      return l.select(ir.emit(Op.ULt, sample, l.u(this.samples)), address, none);
+    }
+    if (block !== undefined) return this.tiledAddress(block, x, y, layer, l.u(0));
     const data = this.at(level);
     let address = ir.emit(Op.IAdd64, this.base(), ir.emit(Op.UMulWide, y, data.rowBytes));
     address = ir.emit(Op.IAdd64, address, extend64(l, ir.emit(Op.IMul, x, l.u(format.bytes))));
@@ -200,7 +228,7 @@ export class ImageView {
     ]);
   }
 
-  private tiledAddress(block: TileEquation, x: number, y: number, layer: number): number {
+  private tiledAddress(block: TileEquation, x: number, y: number, layer: number, sample: number): number {
     const { l } = this;
     const { ir } = l;
     const widthLog = Math.log2(block.width), heightLog = Math.log2(block.height);
@@ -219,9 +247,21 @@ export class ImageView {
     const [low, high] = l.unpack(this.base());
     const inBlock = l.u(block.size - 1);
     // Bits of the base inside a block are a rotation of banks, which enters by XOR.
-    const offset = ir.emit(Op.Xor, tileOffset(l, block, [x, y, layer]), ir.emit(Op.And, low, inBlock));
+    const offset = ir.emit(Op.Xor, tileOffset(l, block, [x, y, layer, sample]), ir.emit(Op.And, low, inBlock));
     const start = l.pack([ir.emit(Op.And, low, l.u(~(block.size - 1))), high]);
     const address = ir.emit(Op.IAdd64, start, ir.emit(Op.Shl64, index, l.u(Math.log2(block.size))));
     return ir.emit(Op.IAdd64, address, extend64(l, offset));
   }
+}
+
+/**
+ * Samples of an image that has several: the fields of the levels have their logarithm (Mesa, radv_image.c, gfx10_make_texture_descriptor).
+ */
+function samplesOf({ baseLevel, lastLevel, maxMip, tileMode }: ImageClass): number {
+  if (tileMode === Tile.Linear) refuse("a linear image with several samples");
+  if (baseLevel !== 0 || lastLevel !== maxMip) {
+    refuse("an image with several samples whose level fields do not agree on their number");
+  }
+  if (maxMip > 3) refuse(`an image with ${2 ** maxMip} samples`);
+  return 2 ** maxMip;
 }

@@ -7,6 +7,7 @@ import { Op } from "../../ir/ops.ts";
 import type { Lifter } from "../context.ts";
 import type { Define } from "../dispatch.ts";
 import { refuse } from "../refusal.ts";
+import { underExec } from "../under_exec.ts";
 
 /** Adds the handlers of this class. */
 export function defineInterpolation(define: Define): void {
@@ -39,13 +40,4 @@ function attribute(l: Lifter, i: Instruction): { m0: number; component: number }
   const count = graphics.interpolants.length;
   if (i.dim >= count) refuse(`attribute ${i.dim}; SPI_PS_IN_CONTROL.NUM_INTERP is ${count}`);
   return { m0: l.scalar(Operand.M0), component: i.dim * 4 + i.mode };
-}
-
-/** What an active lane sees of a value: the new value where an instruction with the same EXEC wrote it. */
-function underExec(l: Lifter, id: number): number {
-  const { ir } = l, exec = l.exec();
-  while ((ir.op[id] === Op.Select && ir.a[id] === exec) || ir.op[id] === Op.BitcastU || ir.op[id] === Op.BitcastF) {
-    id = ir.op[id] === Op.Select ? ir.b[id] : ir.a[id];
-  }
-  return id;
 }
