@@ -35,7 +35,6 @@ globalThis.addEventListener("message", (event) => {
   cache?.flush(); // what the writer took no more
   driver?.keepShaders();
   for (const line of [...cache?.notes ?? [], ...driver?.notes ?? []]) log(line);
-  for (const note of driver?.notes ?? []) log(note);
   room.registry.leave(room.self);
   scope.postMessage("done");
   globalThis.close();

@@ -28,7 +28,7 @@ export function registerRecords(registry: ShaderRegistry, records: readonly AgcS
       registry.registerShader(record);
     } catch (error) {
       if (!(error instanceof AnyAgcError)) throw error;
-      say(`a shader of the program is not registered: ${error.message}`);
+      say(`a shader of the program's file is not prepared: ${error.message}`);
     }
   }
 }

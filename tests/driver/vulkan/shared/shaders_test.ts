@@ -1,4 +1,8 @@
 import { assertEquals } from "@std/assert";
+import { chainRequest } from "../../../../bench/programs/request.ts";
+import { openDriverRoom } from "../../../../src/driver/pools/driver_room.ts";
+import { artifactAsync } from "../../../../src/driver/pools/preparation.ts";
+import { Pool } from "../../../../src/driver/pools/room.ts";
 import { ShaderCache } from "../../../../src/driver/shader_cache/shader_cache.ts";
 import { computeState, GuestProgram, words64 } from "../../../support/guest_program.ts";
 import { COPY, STEP } from "../../../support/machine_code.ts";
@@ -42,5 +46,29 @@ deviceTest(
       // What is recompiled is written.
       await once();
       assertEquals(files(path), kept);
+    }),
+);
+
+deviceTest(
+  "what the pool's workers find wrong with the shader cache they say when they go home",
+  (device) =>
+    inFolder(async (folder) => {
+      const path = `${folder}/shaders`, shaders = new ShaderCache(path).handle;
+      const lines: string[][] = [];
+      for (let time = 0; time < 2; time++) {
+        const room = openDriverRoom(device, { workers: [1, 1, 1], arenaBytes: 64 << 20, shaders });
+        try {
+          const request = chainRequest(Uint32Array.of(0xbf81_0000), 0, room.recompilerDevice); // s_endpgm
+          room.start(Pool.Preparation);
+          const { pin } = await artifactAsync(room.room, request);
+          room.room.artifacts.unpin(pin);
+        } finally {
+          await room.close();
+        }
+        lines.push(room.lines);
+        for (const [name] of files(path)) Deno.writeFileSync(`${path}/${name}`, new Uint8Array(64));
+      }
+      const [[name]] = files(path);
+      assertEquals(lines, [[], [`${path}/${name} is damaged: it is recompiled and written anew`]]);
     }),
 );
