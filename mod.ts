@@ -35,6 +35,8 @@ export {
 } from "./src/driver/registry/link_shaders.ts";
 export { openShaders, type OpenShadersOptions, resolveShaderAbi } from "./src/driver/registry/open_shaders.ts";
 export { type Shader, type ShaderModule, Shaders, type ShaderState } from "./src/driver/registry/open_shaders.ts";
+export { type MergedShader, recompileMergedShader } from "./src/driver/merged_shader.ts";
+export type { GroupLayout } from "./src/recompiler/stages/group.ts";
 export { readShaderFile } from "./src/driver/registry/shader_file.ts";
 export type { Resolution } from "./src/driver/registry/variant_maker.ts";
 export type { AgcPlaceholder, AgcSemantic, AgcShaderRecord, AgcSpecials } from "./src/guest/loaders/agc_record.ts";

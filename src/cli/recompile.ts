@@ -29,6 +29,7 @@ export const RECOMPILE: Command = {
       summary: "print what this pass made instead of the module; `list` names the passes",
     },
     { name: "device", value: "NAME", summary: "compile for this device: a part of its name, software, or generic" },
+    { name: "back", value: "FILE", summary: "the back half of a merged program, whose front half FILE is" },
     { name: "wave", value: "LANES", summary: "lanes per wave, 32 or 64, where the file does not say" },
   ],
   example: "anyagc recompile shaders/julia/program.json",
@@ -108,11 +109,12 @@ function factsOf(artifact: Artifact) {
 }
 
 /** Does something; its errors get the place in the file that the program's code has. */
-function placedIn<Result>({ file, codeFileOffset }: Candidate, what: () => Result): Result {
+function placedIn<Result>({ file, codeFileOffset, explain }: Candidate, what: () => Result): Result {
   try {
     return what();
   } catch (error) {
     if (!(error instanceof AnyAgcError)) throw error;
+    if (explain !== undefined) throw explain(error);
     const fileOffset = codeFileOffset === undefined ? undefined : codeFileOffset + (error.place.pc ?? 0);
     throw withPlace(error, { file, ...(fileOffset === undefined ? {} : { fileOffset }) });
   }
@@ -124,12 +126,22 @@ async function chooseCandidate(
   file: string,
 ): Promise<{ candidate: Candidate; notes: string[] }> {
   const { loadFile } = await import("../guest/loaders/load_file.ts");
-  const { programCandidates, shaderCandidate } = await import("./recompile/candidates.ts");
+  const { fusedCandidate, programCandidates, shaderCandidate } = await import("./recompile/candidates.ts");
   const wave = optionText(context, "wave");
   if (wave !== undefined && wave !== "32" && wave !== "64") {
     throw new UsageError("cli.bad-value", `--wave is 32 or 64, not ${wave}`);
   }
-  const loaded = loadFile(file);
+  const loaded = loadFile(file), back = optionText(context, "back");
+  if (back !== undefined) {
+    const other = loadFile(back);
+    if (loaded.kind === "shader" && other.kind === "shader") {
+      return { candidate: fusedCandidate(loaded.shader, other.shader), notes: [] };
+    }
+    throw new UsageError(
+      "cli.bad-value",
+      `--back joins two shaders; ${loaded.kind === "shader" ? back : file} is none`,
+    );
+  }
   if (loaded.kind === "shader") {
     return {
       candidate: shaderCandidate(loaded.shader, wave === undefined ? undefined : wave === "32" ? 32 : 64),

@@ -8,8 +8,9 @@ import { AnyAgcError, hex, InvalidInputError, RefusedError, withPlace } from "..
 import type { ShaderSource } from "../guest/shader_source.ts";
 import { opcodeId } from "../rdna/table.ts";
 import { decode } from "../rdna/decode.ts";
-import { type GroupProgram, groupProgram, type GroupStage } from "../recompiler/stages/group_program.ts";
-import { registersOf, type StageProgram, vertexProgram } from "../recompiler/stages/registers.ts";
+import type { RecompilerDevice, RecompileRequest } from "../recompiler/request.ts";
+import { type GroupProgram, groupProgram, groupRequest, type GroupStage } from "../recompiler/stages/group_program.ts";
+import { registersOf, type StageProgram, stageRequest, vertexProgram } from "../recompiler/stages/registers.ts";
 import { registerLists } from "./stage_program.ts";
 
 /** A program made of two halves: load all of `code` at one address, a multiple of 256. */
@@ -65,6 +66,21 @@ export function fuseShaderHalves(front: ShaderSource, back: ShaderSource): Fused
   } catch (error) {
     throw error instanceof AnyAgcError ? withPlace(error, { file: front.file }) : error;
   }
+}
+
+/**
+ * The recompiler's request for a fused program.
+ *
+ * @param codeAddress where its code is: its high half must be 2, which the halves take for that of all code
+ */
+export function fusedRequest(
+  { program, code, front }: FusedShader,
+  codeAddress: bigint,
+  device: RecompilerDevice,
+): RecompileRequest {
+  return program.kind === "vertex"
+    ? stageRequest(program.stage, code, codeAddress, front.target, device)
+    : groupRequest(program.group, code, codeAddress, front.target, device);
 }
 
 /** The half that a program counter is in, and the byte offset in that half's code. */

@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { openSpirvTools } from "../../ffi/spirv_tools.ts";
 import { corpusFile, corpusTest } from "../support/corpus.ts";
 import { programJson } from "../fuzz/save.ts";
@@ -180,4 +180,21 @@ corpusTest("what is refused of a shader's file has its place in it", "aco", asyn
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+corpusTest("recompile --back joins the halves of a merged program", "openagc", async () => {
+  const [front, back, other] = ["triangle_ngg_front", "triangle_ngg_back", "triangle_tess_hs_back"].map((name) =>
+    corpusFile("openagc", `${name}.sb`)
+  );
+  const { code, text, errors } = await anyagc("recompile", front, "--back", back, ...GENERIC, "--json");
+  assertEquals(code, 0, errors);
+  const { shader, stage, workgroupSize, instructionCount } = JSON.parse(text);
+  assertEquals([shader, stage, workgroupSize], ["triangle_ngg_front + triangle_ngg_back", "compute", [256, 1, 1]]);
+  assert(instructionCount > 150, `${instructionCount} instructions of both halves`);
+  const wrong = await anyagc("recompile", front, "--back", other, ...GENERIC);
+  assertEquals(wrong.code, 1);
+  assertMatch(wrong.errors, /triangle_ngg_front and triangle_tess_hs_back are no halves of one program/);
+  const none = await anyagc("recompile", front, "--back", PROGRAM);
+  assertEquals(none.code, 2);
+  assertMatch(none.errors, /--back joins two shaders; .*program\.json is none/);
 });

@@ -13,6 +13,7 @@ import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { Program } from "../../guest/program.ts";
 import type { ShaderSource } from "../../guest/shader_source.ts";
 import { stageRequest } from "../../recompiler/stages/registers.ts";
+import { fusedRequest, fuseShaderHalves, withHalf } from "../../driver/shader_halves.ts";
 import { stageProgramOf } from "../../driver/stage_program.ts";
 import { computeProgram, QueueExecutor, Reg, RegisterState } from "../../pm4/mod.ts";
 import type { RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
@@ -25,6 +26,8 @@ export interface Candidate {
   file?: string;
   /** Byte offset in the file of the first instruction. */
   codeFileOffset?: number;
+  /** Says more of an error of the recompiler. */
+  explain?(error: AnyAgcError): AnyAgcError;
   /** The recompiler's request for a device. */
   request(device: RecompilerDevice): RecompileRequest;
 }
@@ -84,6 +87,19 @@ export function shaderCandidate(shader: ShaderSource, wave: 32 | 64 | undefined)
     request: (device) => recompileRequest(program, code, target, waveSize, false, device),
   };
 }
+
+/** The one candidate of a merged program's two halves. @throws InvalidInputError for shaders that are none, RefusedError for what they lack */
+export function fusedCandidate(front: ShaderSource, back: ShaderSource): Candidate {
+  const fused = fuseShaderHalves(front, back);
+  return {
+    name: fused.name,
+    explain: (error) => withHalf(error, fused),
+    request: (device) => fusedRequest(fused, FUSED_ADDRESS, device),
+  };
+}
+
+/** Halves take 2 for the high half of code addresses. */
+const FUSED_ADDRESS = 0x2_0000_0000n;
 
 /** Follows the streams without running any shader, and collects the programs that they dispatch. */
 export function programCandidates(program: Program): Candidates {

@@ -1,7 +1,13 @@
 /** One wave of a graphics stage: exports and interpolation (words by llvm-mc-19 for gfx1030). */
 import { assertEquals, assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
-import { Access, runStageWave, type StageLaunch, WindowSpace } from "../../../src/rdna/interpreter/mod.ts";
+import {
+  Access,
+  runStageGroup,
+  runStageWave,
+  type StageLaunch,
+  WindowSpace,
+} from "../../../src/rdna/interpreter/mod.ts";
 
 const CODE = 0x2_0000_1000n;
 const END = 0xbf810000;
@@ -82,4 +88,36 @@ Deno.test("M0 that is not the primitive mask, and interpolation in a wave withou
 Deno.test("a request for space is noted with M0", () => {
   const { messages } = run([0xbefc0301, 0xbf900009], { scalars: [0, 0x3021] });
   assertEquals(messages, [{ id: 9, m0: 0x3021, pc: 4 }]);
+});
+
+/** v_mov_b32 v1, s0; ds_write_b32 v0, v1; s_waitcnt lgkmcnt(0); s_barrier; ds_read_b32 v2, v3; s_waitcnt lgkmcnt(0); exp pos0 v2, v1, v0, v3 done. */
+const EXCHANGE = [0x7e020200, 0xd8340000, 0x00000100, 0xbf8cc07f, 0xbf8a0000, 0xd8d80000, 0x02000003, 0xbf8cc07f];
+
+Deno.test("the waves of a group share LDS and wait for each other; each has exports of its own", () => {
+  const code = Uint32Array.from([...EXCHANGE, 0xf80008cf, 0x03000102, END]);
+  const space = new WindowSpace().add(CODE, new Uint8Array(code.buffer), Access.Read | Access.Execute);
+  const lanes = (at: number) => Array.from({ length: 32 }, (_, lane) => at + 4 * lane);
+  const { exports, fault, messages } = runStageGroup({
+    ...{
+      codeAddress: CODE,
+      target: "gfx1030",
+      waveSize: 32,
+      ldsBytes: 512,
+      floatMode: 0xf0,
+      ieee: false,
+      dx10Clamp: true,
+    },
+    waves: [0, 1, 2].map((wave) => ({
+      exec: wave === 1 ? 0xffn : 0xffff_ffffn,
+      scalars: [100 + wave],
+      // Each wave reads what the one before it has written.
+      vectors: [lanes(128 * wave), [], [], lanes(128 * ((wave + 2) % 3))],
+    })),
+  }, { space, code: () => ({ base: Number(CODE), words: code }) });
+  assertEquals([fault, messages], [null, []]);
+  assertEquals(exports.map((list) => [list.length, list[0].exec, list[0].values[0][7], list[0].values[1][7]]), [
+    [1, 0xffff_ffffn, 102, 100],
+    [1, 0xffn, 100, 101],
+    [1, 0xffff_ffffn, 101, 102],
+  ]);
 });
