@@ -22,7 +22,7 @@ import { failingAccesses } from "./spirv/access_word.ts";
 import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
 import { observesWave, packedIsCheaper } from "./spirv/lane_mode.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
-import { groupLayout, knownRegisters } from "./stages/group.ts";
+import { checkGroup, groupLayout, knownRegisters } from "./stages/group.ts";
 import { recompileStage } from "./stages/recompile_stage.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
@@ -47,6 +47,7 @@ export function recompile(
   observe?: PassObserver,
   watch: Pick<EmitOptions, "account" | "observeConvergence"> = {},
 ): Artifact {
+  checkGroup(request);
   const refused: AnyAgcError[] = [];
   const cfg = buildCfg(request.code, { ...placeOf(request), refused });
   observe?.("cfg", () => dumpCfg(cfg));

@@ -16,6 +16,7 @@
  *
  * @module
  */
+import { InvalidInputError } from "../../errors.ts";
 import type { Instruction } from "../../rdna/instruction.ts";
 import { opcodeId } from "../../rdna/table.ts";
 import { type RecompileRequest, threadsOf } from "../request.ts";
@@ -56,6 +57,27 @@ export interface GroupLayout {
 }
 
 const exp = opcodeId("exp");
+
+/**
+ * Checks that the request of a merged group is one.
+ *
+ * @throws InvalidInputError `recompiler.group`
+ */
+export function checkGroup(request: RecompileRequest): void {
+  const { group, graphics, workgroupSize: [x, y, z], waveSize, partialThreads, workgroupIds, tgSize, threadIdCount } =
+    request;
+  if (group === undefined) return;
+  const problem = graphics !== undefined
+    ? "has the state of another stage"
+    : y * z !== 1 || x % waveSize !== 0 || partialThreads
+    ? "is no row of whole waves"
+    : workgroupIds.includes(true) || tgSize || threadIdCount !== 0
+    ? "has a dispatch's numbers in its registers"
+    : group.next !== undefined && group.next.sgpr < GROUP_SGPRS
+    ? "has the second half's address in a register that the hardware fills"
+    : undefined;
+  if (problem !== undefined) throw new InvalidInputError("recompiler.group", `a merged group that ${problem}`);
+}
 
 /** The layout of a program's records. @param instructions all that can be reached */
 export function groupLayout(request: RecompileRequest, instructions: readonly Instruction[]): GroupLayout {
