@@ -40,7 +40,7 @@ export async function runTask(task: RunTask): Promise<Run> {
   await Promise.all(isolates.map(({ ready }) => ready));
   announceAll(task, room, driver);
   if (!procMemory.beginPeak()) throw new Error("this kernel cannot say how much memory was used at most");
-  const resident = procMemory.resident(), start = performance.now();
+  const resident = procMemory.resident(), start = performance.now(), cpuBefore = cpuMs();
   Atomics.store(words, Shared.BeganMs, sharedMs());
   Atomics.store(words, Shared.Begin, 1);
   Atomics.notify(words, Shared.Begin);
@@ -48,7 +48,7 @@ export async function runTask(task: RunTask): Promise<Run> {
   while (performance.now() < end && room.pipelines.stats().ready < task.sizes.length) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  const ms = performance.now() - start, pipelines = room.pipelines.stats().ready;
+  const ms = performance.now() - start, cpu = cpuMs() - cpuBefore, pipelines = room.pipelines.stats().ready;
   Atomics.store(words, Shared.Stop, 1);
   Atomics.notify(words, Shared.Stop);
   const peakBytes = procMemory.peak() - resident, { budget } = room.board.stats();
@@ -64,6 +64,7 @@ export async function runTask(task: RunTask): Promise<Run> {
     residentBytes: resident,
     peakBytes,
     ms,
+    cpuMs: cpu,
     pipelines,
     readyMs: (of(Shared.Pool + Compiled.ReadyMs) + of(Shared.Queue + Compiled.ReadyMs)) /
       Math.max(1, pool.compiles + queue.compiles),
@@ -84,6 +85,13 @@ export async function runTask(task: RunTask): Promise<Run> {
     device?.destroy();
   };
   return { result, close };
+}
+
+/** Processor time of this process so far: utime and stime of proc_pid_stat(5), in ticks of 10 ms. */
+function cpuMs(): number {
+  // The name of the command, in parentheses, may have spaces.
+  const fields = Deno.readTextFileSync("/proc/self/stat").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function startIsolates(

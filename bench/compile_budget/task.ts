@@ -39,6 +39,8 @@ export interface RunResult {
   readonly peakBytes: number;
   /** Milliseconds that it took: the window, or less when everything was made before. */
   readonly ms: number;
+  /** Milliseconds of processor time that the process took. */
+  readonly cpuMs: number;
   /** Pipelines that were there at the end; milliseconds until one was, on average. */
   readonly pipelines: number;
   readonly readyMs: number;

@@ -111,6 +111,7 @@ async function runWithDrivers(context: CommandContext, loaded: Promise<void> | u
   const verification = verify && await startVerification(device, program.target, verify.ulps);
   const prepared = await preparePipelines(device, program, out, recording, verification === undefined);
   const { countDispatches, RUN_UNIT, WatchedExecutor } = await import("./run/watched_executor.ts");
+  const startMs = performance.now();
   const running = out.progress(
     `running ${program.name} on ${device.name}`,
     RUN_UNIT,
@@ -180,6 +181,7 @@ async function runWithDrivers(context: CommandContext, loaded: Promise<void> | u
         program: { name: program.name, file, target: program.target, notes: program.notes },
         device: { name: device.name, type, apiVersion, driver },
         ...reportData(result),
+        timings: { startMs, ...result.timings },
         ...(frame ? { frame } : {}),
         ...(prepared === undefined ? {} : { pipelines: prepared }),
         ...(page === undefined ? {} : { report: page }),
