@@ -115,9 +115,9 @@ export const SWITCHES = [
   },
   {
     name: "APS5_PREBUILD_THREADS",
-    meaning: "Workers that create pipelines ahead of use, at least 1.",
+    meaning: "Workers that create pipelines ahead of use, at least 1 and at most 65.",
     default: "half the hardware threads",
-    where: "src/driver/pools/driver_room.ts",
+    where: "src/driver/pools/room_slots.ts",
   },
   {
     name: "APS5_PROFILE_DRAW",

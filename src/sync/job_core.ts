@@ -220,21 +220,18 @@ export class JobCore {
 
   /** Ends a claimed job. */
   finishState(job: number, state: number, counter: number): void {
-    const at = this.records.at(job);
     // The state first: as long as it is claimed, it is somebody's.
     this.records.setState(job, state);
     step("board.ended");
     this.stop(job);
     this.settle(job, counter);
-    // As long as it has an owner, it is not counted.
-    this.words[at + J.Owner] = 0;
   }
 
   /** Ends a queued job that will not run. */
   cancelQueued(job: number): void {
     this.dequeue(job);
     this.leaveLine(job);
-    this.words[this.records.at(job) + J.Owner] = 0;
+    this.words[this.records.at(job) + J.Owner] = this.self.token;
     this.records.setState(job, JobState.Cancelled);
     this.settle(job, H.Cancelled);
   }
@@ -252,16 +249,18 @@ export class JobCore {
     this.dequeue(job);
     this.leaveLine(job);
     this.putError(job, error);
-    this.words[this.records.at(job) + J.Owner] = 0;
+    this.words[this.records.at(job) + J.Owner] = this.self.token;
     this.records.setState(job, JobState.Failed);
     this.settle(job, H.Failed);
   }
 
-  /** After a job became terminal: wakes who waits for it, or for the pool. */
+  /** After a job became terminal, with an owner still: counts it, and wakes who waits for it, or for the pool. */
   settle(job: number, counter: number): void {
     const at = this.records.at(job);
-    this.words[counter]++;
     this.#retireBlobs(job);
+    // As long as it has an owner, it is not counted.
+    this.words[counter]++;
+    this.words[at + J.Owner] = 0;
     if (Atomics.load(this.words, at + J.EverPinned) !== 0 || this.flag(job, JobFlag.Bare)) {
       Atomics.notify(this.words, at + J.State);
     }

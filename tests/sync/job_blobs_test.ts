@@ -108,7 +108,9 @@ Deno.test("wherever an isolate dies while it submits, cancels or ends a job, no 
         if (action !== "submit") assertEquals(read(arena, job), [[1], [2, 2]], where);
         boards[0].finish(job.ticket);
       }
-      const { blobs, owned, pins } = arena.stats(), { kept, queued, claimed } = boards[0].stats();
+      const { blobs, owned, pins } = arena.stats();
+      const { kept, queued, claimed, submitted, done, failed, cancelled } = boards[0].stats();
+      assertEquals(submitted, done + failed + cancelled, where);
       assertEquals([where, blobs, owned, pins, kept, queued, claimed], [where, 0, 0, 0, 0, 0, 0]);
       assertEquals([boards[0].check(), arena.check()], [undefined, undefined], where);
     }
@@ -129,6 +131,29 @@ Deno.test("when the queued jobs of a stopped board are cancelled, those that wou
   assertEquals([main.take(0, 0), worker.take(0, 0)], ["stopped", "stopped"]);
   for (const ticket of tickets) main.release(ticket);
   assertEquals([main.stats().kept, arena.stats().blobs, main.check()], [0, 0, undefined]);
+});
+
+Deno.test("an error that was put down by who died before the job had ended is not left behind", () => {
+  for (const again of ["fails", "is done"] as const) {
+    const { members, arena, arenas, boards: [main, worker] } = setUp(2);
+    const ticket = main.submit({ pool: 0, kind: 1, keep: true }), { share } = arenas[1];
+    worker.claim(ticket);
+    arenas[1].share = (reference) => {
+      share.call(arenas[1], reference);
+      throw new Death();
+    };
+    assertThrows(() => worker.fail(ticket, new RangeError("first")), Death);
+    members.kill(members.isolates[1]);
+    members.registry.sweep();
+    assertEquals(arena.stats().blobs, 1);
+    main.claim(ticket);
+    if (again === "is done") main.finish(ticket);
+    else main.fail(ticket, new RangeError("second"));
+    const outcome = main.wait(ticket, 0);
+    if (outcome.state === "failed") assertEquals((outcome.error as Error).message, "second");
+    main.release(ticket);
+    assertEquals([arena.stats().blobs, main.check()], [0, undefined], again);
+  }
 });
 
 /** Takes all that is left of an arena. */
