@@ -69,6 +69,9 @@ const TAKE: Lines = (n) => [
   "exp prim v13, off, off, off done",
   "exp pos0 v10, v11, v12, v2 done",
   "exp param0 v12, off, v11, off",
+  // The register with the second half's address, in programs that have one.
+  "v_mov_b32 v14, s10",
+  "exp param2 v14, off, off, off",
   "none:",
   "s_endpgm",
 ];
