@@ -174,6 +174,7 @@ Deno.test("every field of a request and of its device is part of the key", () =>
         params: 1,
         passthrough: false,
       },
+      group: { next: { sgpr: 4, offset: 256 } },
     };
     for (const [field, value] of Object.entries(other)) {
       assertEquals(cache.find({ ...request, [field]: value }), undefined, field);
