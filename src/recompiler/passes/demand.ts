@@ -79,6 +79,7 @@ class Demand {
   }
 
   private scanOnce(): void {
+    this.looks.length = 0;
     const { ir, demand, opening, thorough } = this;
     /** What holds at the current place, and at the places around it. */
     let here: number = NOTHING;
@@ -87,7 +88,7 @@ class Demand {
     for (let i = 1; i < ir.length; i++) {
       if (ir.op[i] !== Op.LoopPhi) continue;
       const set = thorough ? this.suspected.get(i) ?? UNSEEN : NOTHING;
-      if (set !== UNSEEN) this.look(ir.b[i], set);
+      if (set !== UNSEEN) this.lookAt(i, 1, set);
     }
     for (let i = ir.length - 1; i > 0; i--) {
       const op = ir.op[i];
@@ -109,11 +110,11 @@ class Demand {
         case Op.If:
           here = around.pop()!;
           ends.pop();
-          this.look(ir.a[i], here);
+          this.lookAt(i, 0, here);
           continue;
         case Op.LoopPhi:
-          if (!thorough) this.look(ir.a[i], NOTHING);
-          else if (demand[i] !== UNSEEN) this.look(ir.a[i], this.knownBefore(demand[i], this.loopOf(i)));
+          if (!thorough) this.lookAt(i, 0, NOTHING);
+          else if (demand[i] !== UNSEEN) this.lookAt(i, 0, this.knownBefore(demand[i], this.loopOf(i)));
           continue;
         case Op.ContPhi:
         case Op.BreakPhi:
@@ -129,19 +130,19 @@ class Demand {
           if (thorough) {
             if (demand[i] === UNSEEN) continue;
             const set = this.knownBefore(demand[i], opening[i]);
-            this.look(ir.a[i], this.union(set, this.holding(ir.a[opening[i]], true)));
-            this.look(ir.b[i], this.union(set, this.holding(ir.a[opening[i]], false)));
+            this.lookAt(i, 0, this.union(set, this.holding(ir.a[opening[i]], true)));
+            this.lookAt(i, 1, this.union(set, this.holding(ir.a[opening[i]], false)));
             continue;
           }
-          this.look(ir.a[i], NOTHING);
-          this.look(ir.b[i], NOTHING);
+          this.lookAt(i, 0, NOTHING);
+          this.lookAt(i, 1, NOTHING);
           continue;
         case Op.Select: {
           if (demand[i] === UNSEEN) continue;
           const seen = this.union(demand[i], here);
-          this.look(ir.a[i], seen);
-          this.look(ir.b[i], this.union(seen, this.holding(ir.a[i], true)));
-          this.look(ir.c[i], this.union(seen, this.holding(ir.a[i], false)));
+          this.lookAt(i, 0, seen);
+          this.lookAt(i, 1, this.union(seen, this.holding(ir.a[i], true)));
+          this.lookAt(i, 2, this.union(seen, this.holding(ir.a[i], false)));
           continue;
         }
         case Op.LAnd: {
@@ -154,27 +155,27 @@ class Demand {
         case Op.QuadShuffle:
           if (!thorough) break;
           // The other lanes of the quad look at it where a condition holds that they share.
-          if (demand[i] !== UNSEEN) this.look(ir.a[i], this.sharedByQuad(demand[i]));
+          if (demand[i] !== UNSEEN) this.lookAt(i, 0, this.sharedByQuad(demand[i]));
           continue;
         case Op.Load:
         case Op.LdsLoad: {
           // Also of a load that nobody looks at: it may fail.
-          this.look(ir.b[i], here);
-          this.look(ir.a[i], this.union(here, this.holding(ir.b[i], true)));
+          this.lookAt(i, 1, here);
+          this.lookAt(i, 0, this.union(here, this.holding(ir.b[i], true)));
           continue;
         }
         case Op.Export:
-          this.look(ir.b[i], here);
-          this.look(ir.a[i], this.union(here, this.holding(ir.b[i], true)));
+          this.lookAt(i, 1, here);
+          this.lookAt(i, 0, this.union(here, this.holding(ir.b[i], true)));
           continue;
         case Op.Store:
         case Op.LdsStore:
         case Op.Atomic:
         case Op.LdsAtomic: {
-          this.look(ir.b[i], here);
+          this.lookAt(i, 1, here);
           const active = this.union(here, this.holding(ir.b[i], true));
-          this.look(ir.a[i], active);
-          this.look(ir.c[i], active);
+          this.lookAt(i, 0, active);
+          this.lookAt(i, 2, active);
           continue;
         }
       }
@@ -184,10 +185,10 @@ class Demand {
       const special = row.exchange || row.effect;
       if (!special && demand[i] === UNSEEN) continue;
       const seen = special ? NOTHING : demand[i];
-      if (IS_VALUE[op * 4] === 1) this.look(ir.a[i], seen);
-      if (IS_VALUE[op * 4 + 1] === 1) this.look(ir.b[i], seen);
-      if (IS_VALUE[op * 4 + 2] === 1) this.look(ir.c[i], seen);
-      if (IS_VALUE[op * 4 + 3] === 1) this.look(ir.d[i], seen);
+      if (IS_VALUE[op * 4] === 1) this.lookAt(i, 0, seen);
+      if (IS_VALUE[op * 4 + 1] === 1) this.lookAt(i, 1, seen);
+      if (IS_VALUE[op * 4 + 2] === 1) this.lookAt(i, 2, seen);
+      if (IS_VALUE[op * 4 + 3] === 1) this.lookAt(i, 3, seen);
     }
   }
 
@@ -215,6 +216,16 @@ class Demand {
   private hasElse(end: number, opening: Int32Array): boolean {
     return opening[opening[end]] !== 0;
   }
+
+  /** Operand `k` of operation `i` is looked at. */
+  private lookAt(i: number, k: number, set: number): void {
+    const value = column(this.ir, k)[i];
+    if (this.ir.op[value] === Op.Select && set > NOTHING) this.looks.push(i, k, set);
+    this.look(value, set);
+  }
+
+  /** What looks at choices in the last scan: operation, operand, set. */
+  private readonly looks: number[] = [];
 
   private look(value: number, set: number): void {
     if (value === 0 || (this.thorough && this.isImpossible(set))) return;
@@ -249,6 +260,14 @@ class Demand {
       }
     }
     const out = withOperands(ir, instead);
+    // One reader may look where only one of the values is chosen, though others look elsewhere, too.
+    for (let k = 0; k < this.looks.length; k += 3) {
+      const [user, operand, set] = [this.looks[k], this.looks[k + 1], this.looks[k + 2]];
+      const old = column(ir, operand)[user], value = instead[this.chosenIn(this.sets[set], old)];
+      if (value === instead[old]) continue;
+      column(out, operand)[user] = value;
+      changed = true;
+    }
     // Registers as they were before anything was written to them: still operands, and nobody looks at them.
     for (let i = 1; this.thorough && i < ir.length; i++) {
       if (ir.op[i] !== Op.Input || demand[i] !== UNSEEN || !this.isOperand(i)) continue;
@@ -261,6 +280,17 @@ class Demand {
       out.c[i] |= MemoryWidth.Speculative;
     }
     return { ir: changed ? out : ir, changed };
+  }
+
+  /** What a choice is where conditions hold; the choice itself where they do not say. */
+  private chosenIn(set: readonly number[], value: number): number {
+    const { ir } = this;
+    while (ir.op[value] === Op.Select) {
+      if (set.includes(ir.a[value])) value = ir.b[value];
+      else if (set.includes(~ir.a[value])) value = ir.c[value];
+      else break;
+    }
+    return value;
   }
 
   /** Whether a load's value is only looked at where it is active. */
@@ -347,6 +377,10 @@ class Demand {
     if (number === undefined) this.numbers.set(key, number = this.sets.push(set) - 1);
     return number;
   }
+}
+
+function column(ir: Ir, k: number): Int32Array {
+  return k === 0 ? ir.a : k === 1 ? ir.b : k === 2 ? ir.c : ir.d;
 }
 
 /** At most {@linkcode MOST} of some conditions, ascending. */

@@ -79,6 +79,14 @@ function repetitions(ir: Ir, candidates: readonly Candidate[], mayFail: MayFail)
   return found.sort((x, y) => x.from - y.from);
 }
 
+/** What nested rounds leave for the phis behind them. */
+interface Behind {
+  /** What each phi is where a round was not entered. */
+  readonly otherwise: readonly number[];
+  /** What the rounds that were entered hand on together with each phi; 0 where there is nothing. */
+  readonly gathered: readonly number[];
+}
+
 /** Copies a program, with loops in the place of repetitions. */
 class Writer {
   private readonly out: Ir;
@@ -104,19 +112,19 @@ class Writer {
     for (const repetition of this.repetitions) this.constants(repetition);
     let next = 0;
     /** Ends of the Ifs that hold what is left of nested rounds. */
-    const tails = new Map<number, { repetition: Repetition; otherwise: number[] }>();
+    const tails = new Map<number, { repetition: Repetition; behind: Behind }>();
     for (let i = 1; i < ir.length; i++) {
       const repetition = this.repetitions[next];
       if (repetition !== undefined && i === repetition.from) {
         next++;
-        const otherwise = this.loop(repetition);
-        if (repetition.last >= 0) tails.set(structure.endOf[repetition.last], { repetition, otherwise });
+        const behind = this.loop(repetition);
+        if (repetition.last >= 0) tails.set(structure.endOf[repetition.last], { repetition, behind });
         i = repetition.to - 1;
         continue;
       }
       const tail = tails.get(i);
       if (tail !== undefined) {
-        i = this.closeTail(i, tail.repetition, tail.otherwise);
+        i = this.closeTail(i, tail.repetition, tail.behind);
         continue;
       }
       if (ir.op[i] === Op.Const || ir.op[i] === Op.Nop) continue;
@@ -141,10 +149,10 @@ class Writer {
     return out.append(op, type, operand(0, ir.a[i]), operand(1, ir.b[i]), operand(2, ir.c[i]), operand(3, ir.d[i]));
   }
 
-  /** Writes the loop; returns what the phis behind nested rounds are where one of them ended them. */
-  private loop(repetition: Repetition): number[] {
+  /** Writes the loop; returns what stands behind nested rounds. */
+  private loop(repetition: Repetition): Behind {
     const { ir, out, to } = this;
-    const { rounds: { period }, run, from, last, exits, phis, results, pcStep } = repetition;
+    const { rounds: { period }, run, from, last, exits, tail, results, pcStep } = repetition;
     const { relation, number, step, shift, count } = run;
     const initial = roundSlots(repetition, 0);
     const total = initial.length;
@@ -171,13 +179,22 @@ class Writer {
       }
       values[s] = entry.phi;
     }
+    // Disjunctions behind nested rounds are gathered on the way in.
+    const gathering = tail.sums.map((sum) => sum === 0 ? 0 : out.append(Op.LoopPhi, Type.Bool, out.constB(false)));
+    const gathered: number[][] = gathering.map(() => []);
+    const behindEach = tail.phis + gathering.filter((phi) => phi !== 0).length,
+      extra = total - exits.length * behindEach;
     const grown = new Map<string, number>();
     for (let s = 0; s < total; s++) {
       if (relation[s] === Relation.Same) values[s] = to[number[s]];
       if (relation[s] !== Relation.Constant) continue;
       const key = `${initial[s]},${step[s]},${shift[s]}`;
       let value = grown.get(key);
-      if (value === undefined) grown.set(key, value = this.evenly(round, ir.a[initial[s]], step[s], shift[s]));
+      if (value === undefined) {
+        value = this.evenly(round, ir.a[initial[s]], step[s], shift[s]);
+        if (ir.type[initial[s]] === Type.U64) value = out.emit(Op.Pack64, value, out.constU(ir.b[initial[s]]));
+        grown.set(key, value);
+      }
       values[s] = value;
     }
     // The access word of faults holds the pc in dwords from bit 10 on (fault_record.ts).
@@ -192,8 +209,16 @@ class Writer {
       slots.length = 0;
       operandsOf(ir, i, slots);
       const operands = slots.map((_, k) => valueOf(slot + k));
-      if (exits.includes(place)) this.leave(out.emit(Op.LNot, operands[0]), ir.b[i]);
-      else {
+      const exit = exits.indexOf(place);
+      if (exit >= 0) {
+        let part = extra + exit * behindEach + tail.phis;
+        for (let k = 0; k < tail.phis; k++) {
+          if (gathering[k] === 0) continue;
+          const before = exit === 0 ? gathering[k] : gathered[k][exit - 1];
+          gathered[k].push(out.emit(Op.LOr, before, valueOf(part++)));
+        }
+        this.leave(out.emit(Op.LNot, operands[0]), ir.b[i]);
+      } else {
         if (ir.op[i] === Op.LoopPhi) inner.push({ phi: out.length, slot: slot + 1 });
         body[place] = this.copy(i, operands);
         if (pcAdded !== 0 && this.mayFail(i)) out.pcAdded.set(body[place], pcAdded);
@@ -207,6 +232,9 @@ class Writer {
     out.emit(Op.EndLoop);
     out.b[round] = following;
     for (const { phi, place } of carried.values()) out.b[phi] = body[place];
+    gathering.forEach((phi, k) => {
+      if (phi !== 0) out.b[phi] = gathered[k][exits.length - 1];
+    });
     /** A phi behind the loop of what a value is at each of its exits, the last of which is that after all rounds. */
     const after = (edges: number[]) =>
       out.append(Op.BreakPhi, out.type[edges[0]] as Type, out.pooled(edges), edges.length);
@@ -217,14 +245,15 @@ class Writer {
       return [old, after([...exits.map((exit) => place < exit ? value : unknown.get(ir.type[old])!), value])];
     });
     const otherwise: number[] = [];
-    for (let k = 0; k < phis; k++) {
-      const edges = exits.map((_, n) => valueOf(slot + n * phis + k));
+    for (let k = 0; k < tail.phis; k++) {
+      const edges = exits.map((_, n) => valueOf(extra + n * behindEach + k));
       otherwise.push(after([...edges, edges[edges.length - 1]]));
     }
+    const together = gathered.map((edges) => edges.length === 0 ? 0 : after([...edges, edges[edges.length - 1]]));
     const whole = last < 0 ? 0 : after([...exits.map(() => out.constB(false)), out.constB(true)]);
     for (const [old, value] of outputs) to[old] = value;
     if (last >= 0) out.emit(Op.If, whole, ir.b[last]);
-    return otherwise;
+    return { otherwise, gathered: together };
   }
 
   /** Makes the constants that {@linkcode loop} needs. */
@@ -238,6 +267,7 @@ class Writer {
     for (let s = 0; s < initial.length; s++) {
       if (relation[s] !== Relation.Constant) continue;
       out.constU(ir.a[initial[s]]);
+      if (ir.type[initial[s]] === Type.U64) out.constU(ir.b[initial[s]]);
       out.constU(shift[s] > 0 ? shift[s] : factorOf(step[s]));
     }
     if (pcStep !== 0) out.constU(factorOf(pcStep << 8));
@@ -263,15 +293,16 @@ class Writer {
   }
 
   /** The end of what is left of nested rounds, and of all their Ifs but the outermost. */
-  private closeTail(i: number, { from, phis }: Repetition, otherwise: readonly number[]): number {
+  private closeTail(i: number, { from, tail }: Repetition, { otherwise, gathered }: Behind): number {
     const { ir, out, to, structure } = this;
     out.currentPc = ir.pc[i];
     out.emit(Op.EndIf);
     // Behind the outermost of these Ifs that is gone stands what the others only hand on.
-    const outermost = structure.endOf[from - 1] - phis;
-    for (let k = 0; k < phis; k++) {
-      to[outermost + k] = out.append(Op.Phi, ir.type[outermost + k] as Type, to[ir.a[i + 1 + k]], otherwise[k]);
-    }
+    const phis = otherwise.map((value, k) => out.append(Op.Phi, out.type[value] as Type, to[ir.a[i + 1 + k]], value));
+    phis.forEach((phi, k) => {
+      to[tail.start + k] = phi;
+      if (tail.sums[k] !== 0) to[tail.sums[k]] = out.emit(Op.LOr, phi, gathered[k]);
+    });
     return structure.endOf[from - 1] - 1;
   }
 }

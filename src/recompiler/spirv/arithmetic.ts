@@ -137,7 +137,6 @@ function bitcastF(e: Emitter, i: number): void {
 
 /** Handlers of this file. */
 export const ARITHMETIC: HandlerTable = {
-  IAdd: binary(Code.IAdd),
   ISub: binary(Code.ISub),
   IMul: binary(Code.IMul),
   UMulHi: high(Code.UMulExtended),

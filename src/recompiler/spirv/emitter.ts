@@ -8,6 +8,7 @@ import { Body } from "./body.ts";
 import { Code } from "./codes.ts";
 import type { Convergence } from "./convergence.ts";
 import type { Facts } from "./facts.ts";
+import type { LdsCalls } from "./lds_calls.ts";
 import { Faults } from "./faults.ts";
 import { Inputs } from "./inputs.ts";
 import { StageInputs } from "./stages/inputs.ts";
@@ -49,8 +50,8 @@ export class Emitter {
   readonly faults = new Faults(this);
   /** Loops that a failed load may keep from ending; undefined in programs without loads. */
   loopsOnLoads: Uint8Array | undefined;
-  /** How many LDS accesses would call each function, by its name; counted when the first one is emitted. */
-  ldsCalls: ReadonlyMap<string, number> | undefined;
+  /** How the program accesses LDS; found out when it is first asked for. */
+  ldsCalls: LdsCalls | undefined;
   /** What the entry block reads. */
   readonly inputs: Inputs;
   /** What a graphics stage does before the entry point returns; undefined in compute programs. */

@@ -17,6 +17,7 @@ import {
   ldsWideAtomicFunction,
 } from "./runtime/lds.ts";
 import { ldsCells } from "./runtime/lds_cells.ts";
+import { type LdsCalls, MANY_ACCESSES, planLdsCalls } from "./lds_calls.ts";
 import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./runtime/memory.ts";
 
 /**
@@ -196,29 +197,37 @@ function ldsIndex(e: Emitter, address: number, k: number): number {
   return k === 0 ? first : body.op2(Code.IAdd, T.U32, first, module.u32(k));
 }
 
-/** Accesses of a form from which on they are calls of a function of their own, and no longer in place: consumers of the module inline them. */
-const MANY_ACCESSES = 4;
-
 /** Whether a form occurs so often that a function of its own makes the module shorter. */
 function isFrequent(e: Emitter, kind: "ldsLoad" | "ldsStore", form: LdsForm): boolean {
-  e.ldsCalls ??= countLdsCalls(e);
-  return (e.ldsCalls.get(formName(kind, form)) ?? 0) >= MANY_ACCESSES;
+  return (ldsCallsOf(e).counts.get(formName(kind, form)) ?? 0) >= MANY_ACCESSES;
 }
 
-function countLdsCalls(e: Emitter): Map<string, number> {
-  const { ir } = e, counts = new Map<string, number>();
-  for (let i = 1; i < ir.length; i++) {
-    const isLoad = ir.op[i] === Op.LdsLoad;
-    if (!isLoad && ir.op[i] !== Op.LdsStore) continue;
-    const name = isLoad
+function ldsCallsOf(e: Emitter): LdsCalls {
+  return e.ldsCalls ??= planLdsCalls(e, (i) => {
+    const { ir } = e;
+    return ir.op[i] === Op.LdsLoad
       ? formName("ldsLoad", { ...ldsForm(e, ir.a[i], activeOfLoad(e, i), ir.c[i]), float: wantsFloat(e, i) })
       : formName("ldsStore", {
         ...ldsForm(e, ir.a[i], ir.b[i], ir.d[i] & ~MemoryWidth.Signed),
         float: wantsFloat(e, ir.c[i]),
       });
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return counts;
+  });
+}
+
+/** A sum; nothing where functions of LDS accesses add. */
+function sum(e: Emitter, i: number): void {
+  const { ir, usage: { present } } = e;
+  const mayBePart = ir.op[ir.b[i]] === Op.Const && (present[Op.LdsLoad] !== 0 || present[Op.LdsStore] !== 0);
+  if (mayBePart && ldsCallsOf(e).absorbed.has(i)) return;
+  e.ids[i] = e.body.op2(Code.IAdd, T.U32, e.use(ir.a[i]), e.use(ir.b[i]));
+}
+
+/** Address of an LDS access that is a call, and what is added to it, as the call's first and last operands. */
+function ldsAddress(e: Emitter, i: number): [address: number, added: number[]] {
+  const { ir } = e, address = ir.a[i], calls = ldsCallsOf(e);
+  if (!calls.added.has(i)) return [e.use(address), []];
+  if (!calls.absorbed.has(address)) return [e.use(address), [e.module.u32(0)]];
+  return [e.use(ir.a[address]), [e.use(ir.b[address])]];
 }
 
 /** Predicate of a load. Nothing can go wrong where one is not active; only its value would have to be 0. */
@@ -233,15 +242,18 @@ function ldsLoad(e: Emitter, i: number): void {
   const form = ldsForm(e, address, active, width);
   const type = ir.type[i] as T;
   const float = wantsFloat(e, i) && isFrequent(e, "ldsLoad", { ...form, float: true });
-  const inPlace = form.inRange && form.aligned && form.bytes === 4 && !float && !isFrequent(e, "ldsLoad", form);
+  const added = ldsCallsOf(e).added.has(i);
+  const inPlace = form.inRange && form.aligned && form.bytes === 4 && !float && !added &&
+    !isFrequent(e, "ldsLoad", form);
   if (ldsDwords(e) === 0) e.ids[i] = module.zero(type);
   else if (inPlace) {
     // Reading what an inactive lane may not see harms nobody, but its value must be zero.
     const value = ldsCells(e.functions, ldsDwords(e)).load(body, ldsIndex(e, address, 0));
     e.ids[i] = form.predicated ? body.select(type, e.use(active), value, module.zero(type)) : value;
   } else {
-    const id = ldsLoadFunction(e.functions, ldsDwords(e), { ...form, float });
-    e.ids[i] = body.call(id, valueType(form.bytes, float), [e.use(address), ...predicate(e, active)]);
+    const id = ldsLoadFunction(e.functions, ldsDwords(e), { ...form, float, added });
+    const [base, offset] = ldsAddress(e, i);
+    e.ids[i] = body.call(id, valueType(form.bytes, float), [base, ...predicate(e, active), ...offset]);
     e.floatForm[i] = float ? 1 : 0;
   }
 }
@@ -252,13 +264,15 @@ function ldsStore(e: Emitter, i: number): void {
   const form = ldsForm(e, address, active, width & ~MemoryWidth.Signed);
   if (ldsDwords(e) === 0) return;
   const float = e.floatForm[value] !== 0 && isFrequent(e, "ldsStore", { ...form, float: true });
-  const inPlace = form.inRange && form.aligned && form.bytes === 4 && !form.predicated;
+  const added = ldsCallsOf(e).added.has(i);
+  const inPlace = form.inRange && form.aligned && form.bytes === 4 && !form.predicated && !added;
   if (inPlace && !float && !isFrequent(e, "ldsStore", form)) {
     ldsCells(e.functions, ldsDwords(e)).store(body, ldsIndex(e, address, 0), e.use(value));
     return;
   }
-  const id = ldsStoreFunction(e.functions, ldsDwords(e), { ...form, float });
-  body.call(id, T.Void, [e.use(address), ...predicate(e, active), float ? e.ids[value] : e.use(value)]);
+  const id = ldsStoreFunction(e.functions, ldsDwords(e), { ...form, float, added });
+  const [base, offset] = ldsAddress(e, i);
+  body.call(id, T.Void, [base, ...predicate(e, active), float ? e.ids[value] : e.use(value), ...offset]);
 }
 
 function ldsAtomic(e: Emitter, i: number): void {
@@ -360,6 +374,7 @@ export function writeBarrier(e: Emitter, need: number, who: number = Scope.Workg
 
 /** Handlers of this file. */
 export const MEMORY: HandlerTable = {
+  IAdd: sum,
   Load: load,
   Store: store,
   Atomic: atomic,

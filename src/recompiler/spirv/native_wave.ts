@@ -34,11 +34,11 @@ export class NativeExchange extends LaneExchange {
   }
 
   /** Value of `value` in lane `lane` (an id; only its low bits count) of the subgroup. */
-  override readLane(value: number, lane: number): number {
+  override readLane(value: number, lane: number, type: T = T.U32): number {
     const { body, module } = this.e;
     module.capability(Capability.GroupNonUniformShuffle);
     const index = body.op2(Code.BitwiseAnd, T.U32, lane, module.u32(this.width - 1));
-    return body.op3(Code.GroupNonUniformShuffle, T.U32, module.u32(Scope.Subgroup), value, index);
+    return body.op3(Code.GroupNonUniformShuffle, type, module.u32(Scope.Subgroup), value, index);
   }
 
   /** Value in the lowest active lane, of lane 0 when none is active. */

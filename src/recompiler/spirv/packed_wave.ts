@@ -24,16 +24,16 @@ export class PackedExchange extends NativeExchange {
     return body.op2(Code.INotEqual, T.Bool, bits, module.u32(0));
   }
 
-  override broadcast(value: number, lane: number): number {
+  override broadcast(value: number, lane: number, type: T = T.U32): number {
     const { body, module } = this.e;
     module.capability(Capability.GroupNonUniformBallot);
-    return body.op3(Code.GroupNonUniformBroadcast, T.U32, module.u32(Scope.Subgroup), value, module.u32(lane));
+    return body.op3(Code.GroupNonUniformBroadcast, type, module.u32(Scope.Subgroup), value, module.u32(lane));
   }
 
-  override readLane(value: number, lane: number): number {
+  override readLane(value: number, lane: number, type: T = T.U32): number {
     const { body, module } = this.e;
     module.capability(Capability.GroupNonUniformShuffle);
-    return body.op3(Code.GroupNonUniformShuffle, T.U32, module.u32(Scope.Subgroup), value, lane);
+    return body.op3(Code.GroupNonUniformShuffle, type, module.u32(Scope.Subgroup), value, lane);
   }
 
   override agree(): number {

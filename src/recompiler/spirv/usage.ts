@@ -97,6 +97,13 @@ export function scanUsage(ir: Ir): Usage {
           casts[a[i]]++;
         }
         break;
+      case Op.Shuffle:
+      case Op.ReadLane:
+        if (uses[i] > 0 && casts[i] === uses[i] && op[a[i]] === Op.BitcastU) {
+          flags[i] |= Use.AsFloat;
+          casts[a[i]]++;
+        }
+        break;
       case Op.Load:
       case Op.LdsLoad:
         if (casts[i] > 0 && casts[i] + stores[i] === uses[i] && (c[i] & MemoryWidth.BytesMask) >= 4) {

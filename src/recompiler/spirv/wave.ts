@@ -2,6 +2,7 @@ import { Op } from "../ir/ops.ts";
 import { SUBGROUP_BARRIER } from "../passes/pack/shape.ts";
 import { Uniformity } from "../passes/uniformity.ts";
 import type { Body } from "./body.ts";
+import { wantsFloat } from "./arithmetic.ts";
 import { Code, Glsl, Scope, Semantics, Storage } from "./codes.ts";
 import type { Emitter, HandlerTable } from "./emitter.ts";
 import type { ExchangePlan } from "./exchange_plan.ts";
@@ -162,16 +163,16 @@ export class LaneExchange {
     return body.call(id, result, several ? [...operands, inputs.waveId()] : operands);
   }
 
-  /** Value of `value` in lane `lane` (an id; only its low bits count) of the wave. */
-  readLane(value: number, lane: number): number {
-    const set = this.publish(value);
+  /** Value of `value`, of type U32 or F32, in lane `lane` (an id; only its low bits count) of the wave. */
+  readLane(value: number, lane: number, type: T = T.U32): number {
+    const set = this.publish(value, type);
     this.barrier();
-    return this.readSlot(set, lane);
+    return this.readSlot(set, lane, type);
   }
 
   /** Value of `value` in the lane with that number: where exchanges are those of a subgroup. */
-  broadcast(value: number, lane: number): number {
-    return this.readLane(value, this.e.module.u32(lane));
+  broadcast(value: number, lane: number, type: T = T.U32): number {
+    return this.readLane(value, this.e.module.u32(lane), type);
   }
 
   /** Value in the lowest active lane, of lane 0 when none is active. */
@@ -244,21 +245,32 @@ export class LaneExchange {
   }
 
   /** Writes each lane's value to its slot, in a set that nobody reads, and returns the set. */
-  private publish(value: number): number {
+  private publish(value: number, type: T = T.U32): number {
     let set = this.reading.indexOf(false);
     if (set < 0) {
       this.barrier();
       set = 0;
     }
-    const { body, inputs } = this.e;
-    body.words.put3(Code.Store, this.slot(this.values, set * this.slotsPerSet, inputs.localIndex()), value);
+    const { body, inputs, functions } = this.e;
+    const write = (inner: Body, index: number, bits: number) =>
+      inner.words.put3(Code.Store, this.slot(this.values, set * this.slotsPerSet, index, inner), bits);
+    if (type === T.U32) write(body, inputs.localIndex(), value);
+    else {
+      const id = functions.get(`publishFloat${set}`, T.Void, [T.F32, T.U32], (inner) => {
+        const [float, index] = inner.parameters;
+        write(inner, index, inner.op1(Code.Bitcast, T.U32, float));
+        inner.return();
+      });
+      body.call(id, T.Void, [value, inputs.localIndex()]);
+    }
     return set;
   }
 
-  private readSlot(set: number, lane: number): number {
+  private readSlot(set: number, lane: number, type: T): number {
     this.reading[set] = true;
-    return this.callFunction(`slot${set}`, T.U32, [T.U32], [lane], (body, wave) => {
-      body.returnValue(this.slotOf(body, set, body.parameters[0], wave));
+    return this.callFunction(`slot${set}${type === T.U32 ? "" : "f"}`, type, [T.U32], [lane], (body, wave) => {
+      const bits = this.slotOf(body, set, body.parameters[0], wave);
+      body.returnValue(type === T.U32 ? bits : body.op1(Code.Bitcast, type, bits));
     });
   }
 
@@ -401,12 +413,13 @@ function ballot(half: 0 | 1) {
 
 function readLane(e: Emitter, i: number): void {
   const { ir } = e;
-  const lane = ir.b[i];
-  if (e.packed !== undefined && ir.op[lane] === Op.Const) {
-    e.ids[i] = exchange(e, i).broadcast(e.use(ir.a[i]), ir.a[lane]);
-    return;
-  }
-  e.ids[i] = exchange(e, i).readLane(e.use(ir.a[i]), e.use(ir.b[i]));
+  const value = ir.a[i], lane = ir.b[i];
+  const float = wantsFloat(e, i) && e.floatForm[value] !== 0;
+  const type = float ? T.F32 : T.U32, id = float ? e.ids[value] : e.use(value);
+  e.floatForm[i] = float ? 1 : 0;
+  e.ids[i] = e.packed !== undefined && ir.op[lane] === Op.Const
+    ? exchange(e, i).broadcast(id, ir.a[lane], type)
+    : exchange(e, i).readLane(id, e.use(lane), type);
 }
 
 function readFirstLane(e: Emitter, i: number): void {

@@ -49,6 +49,29 @@ Deno.test("a choice stays where somebody may look under another condition", () =
   assertEquals(p.selects(), 1);
 });
 
+Deno.test("a reader that looks under one condition does without a choice that others need", () => {
+  const p = new Small();
+  p.store(p.on, p.chosen);
+  p.store(p.other, p.ir.emit(Op.IAdd, p.chosen, p.lane));
+  p.ir.emit(Op.End);
+  const result = deadCode(dropUnseenChoices(p.ir).ir);
+  validateIr(result);
+  const stored = [...result.op.subarray(0, result.length)].flatMap((op, i) => op === Op.Store ? [result.c[i]] : []);
+  assertEquals(stored.map((value) => result.op[value]), [Op.IMul, Op.IAdd]);
+  assertEquals(result.op[result.a[stored[1]]], Op.Select);
+});
+
+Deno.test("in a deep nest the innermost conditions are known of: their choices go", () => {
+  const p = new Small(), { ir } = p;
+  for (let depth = 0; depth < 40; depth++) {
+    const on = ir.emit(Op.ULt, p.lane, ir.constU(100 - depth));
+    ir.emit(Op.If, on, IfKind.Lane);
+    p.store(p.ir.constB(true), ir.append(Op.Select, Type.U32, on, ir.emit(Op.IAdd, p.fresh, ir.constU(depth)), p.old));
+  }
+  for (let depth = 0; depth < 40; depth++) ir.emit(Op.EndIf);
+  assertEquals(p.selects(), 0);
+});
+
 Deno.test("branches count: a choice goes where its value is only used in the arm that its condition opens", () => {
   const p = new Small();
   p.ir.emit(Op.If, p.on, IfKind.Lane);

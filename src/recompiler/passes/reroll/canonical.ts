@@ -2,7 +2,7 @@
  * One order for programs that differ only in how their instructions were scheduled: rounds of an unrolled loop often do.
  */
 import { Ir } from "../../ir/ir.ts";
-import { Op, OPS, type Type } from "../../ir/ops.ts";
+import { Op, OPS, Type } from "../../ir/ops.ts";
 import { IS_VALUE } from "../simplify/folder.ts";
 import { operandsOf } from "./relate.ts";
 
@@ -102,6 +102,8 @@ class Writer {
   private readonly waiting: Int32Array;
   /** Stretch of the stream between two places of control structure. */
   private readonly block: Int32Array;
+  /** The same, or an earlier one where a value may be made as well. */
+  private readonly home: Int32Array;
   /** Values whose users are all in later blocks, in the order in which that was found out. */
   private readonly ready: number[][] = [];
   /** The order, last to first. */
@@ -110,16 +112,23 @@ class Writer {
   constructor(private readonly ir: Ir, private readonly from: Ir) {
     this.waiting = new Int32Array(ir.length);
     this.block = new Int32Array(ir.length);
+    this.home = new Int32Array(ir.length);
   }
 
   run(): Ir {
-    const { ir, waiting, block, order } = this;
+    const { ir, waiting, block, home, order } = this;
     const slots: number[] = [], loops: number[] = [], opening = new Int32Array(ir.length);
-    let number = 0;
+    const ifs: number[] = [];
+    let number = 0, closed = 0;
     for (let i = 1; i < ir.length; i++) {
       const op = ir.op[i];
-      if (OPS[op].structure) number++;
+      if (OPS[op].structure) {
+        number++;
+        if (op === Op.If) ifs.push(i);
+        closed = op === Op.EndIf ? ifs.pop()! : 0;
+      }
       block[i] = number;
+      home[i] = closed !== 0 && this.isEarlier(i, closed) ? block[closed] - 1 : number;
       if (op === Op.Loop) loops.push(i);
       else if (op === Op.EndLoop) opening[i] = loops.pop()!;
       else if (op === Op.LoopPhi) waiting[ir.b[i]]++;
@@ -153,6 +162,20 @@ class Writer {
     return this.write(inputs.concat(order.reverse()));
   }
 
+  /**
+   * Whether a Bool behind an If could as well be computed before it. Masks of nested rounds are put together on the way out; what goes into them belongs to the
+   * rounds.
+   */
+  private isEarlier(i: number, start: number): boolean {
+    const { ir, block, home } = this;
+    if (ir.type[i] !== Type.Bool || STAYS[ir.op[i]] === 1) return false;
+    const slots: number[] = [];
+    operandsOf(ir, i, slots);
+    return slots.every((value) =>
+      ir.op[value] === Op.Const || ir.op[value] === Op.Input || value < start || home[value] < block[start]
+    );
+  }
+
   /** Places an operation, and before it what is needed nowhere else. */
   private place(first: number, current: number): void {
     const { ir, order, stack } = this;
@@ -173,7 +196,7 @@ class Writer {
   private used(value: number, current: number, stack?: number[]): void {
     const op = this.ir.op[value];
     if (--this.waiting[value] !== 0 || STAYS[op] === 1 || op === Op.Const || op === Op.Input) return;
-    if (this.block[value] !== current) this.ready[this.block[value]].push(value);
+    if (this.home[value] !== current) this.ready[this.home[value]].push(value);
     else if (stack !== undefined) stack.push(value);
     else this.place(value, current);
   }

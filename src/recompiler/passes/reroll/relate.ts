@@ -13,7 +13,7 @@ export const Relation = {
   Previous: 1,
   /** The same value in all rounds; number = its id. */
   Same: 2,
-  /** A U32 constant that grows by a constant from round to round, or is shifted by one. */
+  /** A U32 constant that grows by a constant from round to round, or is shifted by one; or a U64 whose low half grows, and does not overflow. */
   Constant: 3,
 } as const;
 
@@ -163,18 +163,22 @@ class Growing {
   private constants(s: number, x: number, y: number): boolean {
     const { ir } = this.rounds;
     if (ir.op[x] !== Op.Const || ir.op[y] !== Op.Const) return false;
-    if (ir.type[x] !== Type.U32 || ir.type[y] !== Type.U32) return false;
+    if (ir.type[x] !== ir.type[y] || ir.type[x] !== Type.U32 && ir.type[x] !== Type.U64) return false;
     this.relation[s] = Relation.Constant;
     this.step[s] = ir.a[y] - ir.a[x];
     this.shift[s] = Math.max(0, Math.clz32(ir.a[x]) - Math.clz32(ir.a[y]));
     this.modes[s] = this.modesOf(s, x, y);
-    return true;
+    return this.modes[s] !== 0;
   }
 
   /** As what a constant follows the one before it. */
   private modesOf(s: number, x: number, y: number): number {
     const { ir } = this.rounds;
-    if (ir.op[y] !== Op.Const || ir.type[y] !== Type.U32) return 0;
+    if (ir.op[y] !== Op.Const || ir.type[y] !== ir.type[x]) return 0;
+    if (ir.type[y] === Type.U64) {
+      const step = this.step[s];
+      return ir.b[x] === ir.b[y] && step > 0 && (ir.a[x] >>> 0) + step === ir.a[y] >>> 0 ? 1 : 0;
+    }
     const sum = ((ir.a[x] + this.step[s]) | 0) === ir.a[y];
     const shifted = this.shift[s] > 0 && ir.a[y] !== 0 && (ir.a[x] << this.shift[s]) === ir.a[y];
     return (sum ? 1 : 0) | (shifted ? 2 : 0);

@@ -3,7 +3,7 @@
  */
 import type { Ir } from "../../ir/ir.ts";
 import { Op } from "../../ir/ops.ts";
-import type { StructureIndex } from "../structure.ts";
+import { countUses, type StructureIndex } from "../structure.ts";
 import { type Candidate, sameShape } from "./find.ts";
 import { longestRun, operandsOf, type Rounds, type Run, slotsOf } from "./relate.ts";
 
@@ -22,12 +22,21 @@ export interface Repetition {
   readonly last: number;
   /** Where in a round these Ifs stand; the last one is the round's last operation. */
   readonly exits: readonly number[];
-  /** Phis behind each of these Ifs. */
-  readonly phis: number;
+  /** What stands behind each of these Ifs; that of the first round. */
+  readonly tail: Tail;
   /** Values of the last round that are used behind it. */
   readonly results: readonly number[];
   /** What the pc of each access that may fail grows by from round to round; 0 when there is none. */
   readonly pcStep: number;
+}
+
+/** What stands between the ends of two Ifs: phis, and disjunctions of phis with values that are there before the inner If. Both are what is handed on. */
+export interface Tail {
+  /** First phi. */
+  readonly start: number;
+  readonly phis: number;
+  /** Of each phi: the disjunction that is handed on instead of it; 0 where it is the phi itself. */
+  readonly sums: readonly number[];
 }
 
 /** The repetition that a candidate is, if it is one with at least `least` rounds. */
@@ -42,10 +51,10 @@ export function repetitionOf(
   const { anchor, period } = candidate;
   const around = ancestorsFrom(structure, anchor + period, anchor);
   const found = around.length > 0
-    ? nestedRounds(ir, structure, around.reverse(), period)
+    ? nestedRounds(ir, structure, around.reverse(), period, countUses(ir))
     : rowsOf(ir, structure, anchor, period, least, last);
   if (found === undefined) return undefined;
-  const { rounds, phis, run, exits } = found;
+  const { rounds, tail, run, exits } = found;
   if (run.count < least) return undefined;
   const from = rounds.start + run.first * period, to = from + run.count * period;
   if (leavesRound(ir, structure, from, from + period)) return undefined;
@@ -57,7 +66,7 @@ export function repetitionOf(
   const pcStep = pcStepOf(ir, from, to, period, mayFail);
   return pcStep === undefined
     ? undefined
-    : { rounds, run, from, to, last: nested ? to - 1 : -1, exits, phis, results, pcStep };
+    : { rounds, run, from, to, last: nested ? to - 1 : -1, exits, tail, results, pcStep };
 }
 
 /** Constructs around `i` that begin at `from` or behind it, innermost first. */
@@ -71,11 +80,17 @@ interface Found {
   readonly rounds: Rounds;
   readonly run: Run;
   readonly exits: readonly number[];
-  readonly phis: number;
+  readonly tail: Tail;
 }
 
 /** Rounds that are nested in each other: `if (a) { ...; if (b) { ...; if (c) { ... } } }`. `ifs` are those of one round, outermost first. */
-function nestedRounds(ir: Ir, structure: StructureIndex, ifs: readonly number[], period: number): Found | undefined {
+function nestedRounds(
+  ir: Ir,
+  structure: StructureIndex,
+  ifs: readonly number[],
+  period: number,
+  uses: Int32Array,
+): Found | undefined {
   const { parentOf, elseOf, endOf } = structure;
   const offsets = ifs.map((at) => at - ifs[0]);
   if (offsets[offsets.length - 1] >= period) return undefined;
@@ -87,7 +102,9 @@ function nestedRounds(ir: Ir, structure: StructureIndex, ifs: readonly number[],
     for (let n = 0; n <= offsets.length; n++) {
       const at = ifOf(first, n);
       if (ir.op[at] !== Op.If || elseOf[at] !== endOf[at]) return false;
-      if (n > 0 && (parentOf[at] !== ifOf(first, n - 1) || tailOf(ir, parentOf[at], at, structure) < 0)) return false;
+      if (n > 0 && (parentOf[at] !== ifOf(first, n - 1) || tailOf(ir, parentOf[at], at, structure) === undefined)) {
+        return false;
+      }
     }
     return true;
   };
@@ -102,35 +119,57 @@ function nestedRounds(ir: Ir, structure: StructureIndex, ifs: readonly number[],
   for (let at = first; follows(at); at += period) count++;
   if (count > 0 && hasRound(first + count * period)) count++;
   if (count < 2) return undefined;
-  const phis = tailOf(ir, first, ifOf(first, 1), structure);
-  /** What the phis behind the Ifs of a round are where those are not entered. */
+  const tail = tailOf(ir, first, ifOf(first, 1), structure)!;
+  /** What stands behind the If number `n` of a round, if it is what stands behind the others. */
+  const tailBehind = (from: number, n: number): Tail | undefined => {
+    const found = tailOf(ir, ifOf(from, n - 1), ifOf(from, n), structure);
+    const alike = found !== undefined && found.phis === tail.phis &&
+      found.sums.every((sum, k) => (sum === 0) === (tail.sums[k] === 0));
+    return alike ? found : undefined;
+  };
+  /** What the phis behind the Ifs of a round are where those are not entered, and what is put together with them. */
   const extra = (round: number): number[] | undefined => {
     const values: number[] = [];
     for (let n = 1; n <= offsets.length; n++) {
-      const outer = ifOf(first + round * period, n - 1), inner = ifOf(first + round * period, n);
-      if (tailOf(ir, outer, inner, structure) !== phis) return undefined;
-      for (let k = 1; k <= phis; k++) values.push(ir.b[endOf[inner] + k]);
+      const behind = tailBehind(first + round * period, n);
+      if (behind === undefined) return undefined;
+      for (let k = 0; k < behind.phis; k++) values.push(ir.b[behind.start + k]);
+      behind.sums.forEach((sum, k) => {
+        if (sum !== 0) values.push(ir.a[sum] === behind.start + k ? ir.b[sum] : ir.a[sum]);
+      });
     }
     return values;
   };
   const rounds: Rounds = { ir, start: first + 1, period, count, extra };
   const run = longestRun(rounds);
   if (run === undefined) return undefined;
-  // Phis of all Ifs but the last hand on what those of the next one are.
+  // Phis of all Ifs but the last take what is handed on from the next one, and nobody else looks at that.
   const from = first + run.first * period;
-  for (let n = 1; n < run.count * offsets.length; n++) {
-    const outer = endOf[ifOf(from, n)], inner = endOf[ifOf(from, n + 1)];
-    for (let k = 1; k <= phis; k++) if (ir.a[outer + k] !== inner + k) return undefined;
+  for (let n = 1; n <= run.count * offsets.length; n++) {
+    const outer = tailBehind(from, n)!, inner = n < run.count * offsets.length ? tailBehind(from, n + 1)! : undefined;
+    for (let k = 0; k < tail.phis; k++) {
+      if (inner !== undefined && ir.a[outer.start + k] !== (inner.sums[k] || inner.start + k)) return undefined;
+      if (outer.sums[k] !== 0 && uses[outer.start + k] !== 1) return undefined;
+    }
   }
   const exits = [...offsets.slice(1), period].map((offset) => offset - 1);
-  return { rounds, run, exits, phis };
+  return { rounds, run, exits, tail: tailBehind(from, 1)! };
 }
 
-/** Phis between the ends of two Ifs, when nothing else is there; else -1. */
-function tailOf(ir: Ir, outer: number, inner: number, { endOf }: StructureIndex): number {
-  let at = endOf[inner] + 1;
+/** What stands between the ends of two Ifs; undefined when it is no {@linkcode Tail}. */
+function tailOf(ir: Ir, outer: number, inner: number, { endOf }: StructureIndex): Tail | undefined {
+  const start = endOf[inner] + 1;
+  let at = start;
   while (ir.op[at] === Op.Phi) at++;
-  return at === endOf[outer] ? at - endOf[inner] - 1 : -1;
+  const phis = at - start, sums: number[] = new Array(phis).fill(0);
+  for (; at < endOf[outer] && ir.op[at] === Op.LOr; at++) {
+    const a = ir.a[at], b = ir.b[at];
+    const phi = a >= start ? a : b, other = a >= start ? b : a;
+    if (phi < start || phi >= start + phis || sums[phi - start] !== 0) return undefined;
+    if (other > inner && ir.op[other] !== Op.Const) return undefined;
+    sums[phi - start] = at;
+  }
+  return at === endOf[outer] ? { start, phis, sums } : undefined;
 }
 
 /** Places in a round where it is tried to begin one. */
@@ -168,7 +207,7 @@ function rowsOf(
     const cost = results.length + new Set(run.number.filter((_, s) => run.relation[s] === 1)).size - run.count;
     if (cost >= carried) continue;
     carried = cost;
-    best = { rounds, run, exits: [], phis: 0 };
+    best = { rounds, run, exits: [], tail: { start: 0, phis: 0, sums: [] } };
   }
   return best;
 }

@@ -27,12 +27,15 @@ export interface LdsForm {
   inRange?: boolean;
   /** The value is a F32 or a vector of them; dwords only. */
   float?: boolean;
+  /** The last parameter is added to the address. What else is known of the address is known of the sum. */
+  added?: boolean;
 }
 
 /** Name of the function of a form. */
-export function formName(kind: string, { bytes, signed, predicated, aligned, inRange, float }: LdsForm): string {
+export function formName(kind: string, form: LdsForm): string {
+  const { bytes, signed, predicated, aligned, inRange, float, added } = form;
   const flags = [signed ? "s" : "", predicated ? "p" : "", aligned ? "a" : "", inRange ? "i" : "", float ? "f" : ""];
-  return `${kind}${bytes}${flags.join("")}`;
+  return `${kind}${bytes}${flags.join("")}${added ? "+" : ""}`;
 }
 
 /** One checked piece of at most a dword. */
@@ -56,7 +59,8 @@ class LdsBody {
     readonly form: LdsForm,
   ) {
     this.cells = ldsCells(functions, dwords);
-    this.address = body.parameters[0];
+    const [first] = body.parameters, last = body.parameters[body.parameters.length - 1];
+    this.address = form.added ? body.op2(Code.IAdd, T.U32, first, last) : first;
     this.firstIndex = body.op2(Code.ShiftRightLogical, T.U32, this.address, this.u32(2));
   }
 
@@ -93,7 +97,7 @@ class LdsBody {
   }
 }
 
-/** Id of the function that loads: `(address[, active]) -> value`. */
+/** Id of the function that loads: `(address[, active][, added]) -> value`. */
 export function ldsLoadFunction(functions: RuntimeFunctions, dwords: number, form: LdsForm): number {
   const type = valueType(form.bytes, form.float === true), bits = valueType(form.bytes, false);
   return functions.get(formName("ldsLoad", form), type, parameters(form), (body) => {
@@ -128,7 +132,7 @@ export function ldsLoadFunction(functions: RuntimeFunctions, dwords: number, for
   });
 }
 
-/** Id of the function that stores: `(address[, active], value)`. */
+/** Id of the function that stores: `(address[, active], value[, added])`. */
 export function ldsStoreFunction(functions: RuntimeFunctions, dwords: number, form: LdsForm): number {
   const type = valueType(form.bytes, form.float === true);
   return functions.get(formName("ldsStore", form), T.Void, parameters(form, type), (body) => {
@@ -221,5 +225,5 @@ export function ldsWideAtomicFunction(functions: RuntimeFunctions, dwords: numbe
 }
 
 function parameters(form: LdsForm, ...data: T[]): T[] {
-  return [T.U32, ...(form.predicated ? [T.Bool] : []), ...data];
+  return [T.U32, ...(form.predicated ? [T.Bool] : []), ...data, ...(form.added ? [T.U32] : [])];
 }
