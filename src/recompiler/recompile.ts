@@ -20,7 +20,7 @@ import { packProgram, requirePackShape } from "./packed.ts";
 import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
 import { failingAccesses } from "./spirv/access_word.ts";
 import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
-import { observesWave, packedIsCheaper } from "./spirv/lane_mode.ts";
+import { exchangeCost, observesWave, packedIsCheaper } from "./spirv/lane_mode.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
 import { checkGroup, groupLayout, knownRegisters } from "./stages/group.ts";
 import { recompileStage } from "./stages/recompile_stage.ts";
@@ -71,7 +71,8 @@ export function recompile(
   const simplified = ir;
   const threads = threadsOf(request);
   const lanes = alone ? 1 : Math.ceil(threads / request.waveSize) * request.waveSize;
-  const regions = chooseRegions(ir, lockstepBarriers(ir, threads, lanes, plan), threads > request.waveSize);
+  const before = lockstepBarriers(ir, threads, lanes, plan);
+  const regions = chooseRegions(ir, before, threads > request.waveSize, exchangeCost(request));
   ir = regions.ir;
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
   ir = deadCode(simplify(ir));

@@ -30,8 +30,15 @@ export interface Regions {
  *
  * @param barrierBefore operations that get a Barrier before them (see lds_hazards.ts); they, barriers and exchanges keep the lanes around them together.
  * @param severalWaves the workgroup may have more than one wave.
+ * @param exchangeCost what a vote or another exchange takes, in operations: regions with exchanges that take much longer are not flat, so that waves without
+ * lanes skip them.
  */
-export function chooseRegions(ir: Ir, barrierBefore: ReadonlySet<number>, severalWaves = false): Regions {
+export function chooseRegions(
+  ir: Ir,
+  barrierBefore: ReadonlySet<number>,
+  severalWaves = false,
+  exchangeCost = Infinity,
+): Regions {
   const structure = indexStructure(ir);
   const branches = new Map<number, WaveIf>();
   for (let i = 0; i < ir.length; i++) {
@@ -51,14 +58,17 @@ export function chooseRegions(ir: Ir, barrierBefore: ReadonlySet<number>, severa
   const exit = uniformity?.exit ?? new Uint8Array(0);
   const passBarriers = uniformity !== undefined && barriersMayBePassed(ir, structure, uniformity);
   const demoted = new Set<number>();
+  const costly = new Set([...branches].filter(([, { active }]) => isCostly(ir, active, exchangeCost)).map(([i]) => i));
   const known: Known = new Map();
   let decisions: Map<number, Decision>;
   for (;;) {
-    decisions = initialDecisions(ir, structure, branches, together, demoted, reasons, severalWaves);
+    decisions = initialDecisions(ir, structure, branches, together, demoted, costly, reasons, severalWaves);
     known.clear();
     const failed = walkAlive(ir, structure, decisions, known, exit, passBarriers);
     if (failed.size === 0) break;
     for (const [index, reason] of failed) {
+      // Flat it may be.
+      if (decisions.get(index) === "group" && costly.delete(index)) continue;
       demoted.add(index);
       reasons.set(index, reason);
       // The vote that remains needs the lanes around it together.
@@ -110,6 +120,7 @@ function initialDecisions(
   branches: ReadonlyMap<number, WaveIf>,
   together: ReadonlySet<number>,
   demoted: ReadonlySet<number>,
+  costly: ReadonlySet<number>,
   reasons: Map<number, string>,
   severalWaves: boolean,
 ): Map<number, Decision> {
@@ -129,7 +140,7 @@ function initialDecisions(
     } else if (within(index, end)) {
       const skipEmpty = parts.skip[0] >= parts.skip[1] || !hasEffects(ir, parts.skip);
       // A loop may count on having lanes: executed with none it might not end.
-      decision = leaves || !skipEmpty || hasLoop(ir, parts.active) ? vote : "flat";
+      decision = leaves || !skipEmpty || hasLoop(ir, parts.active) || costly.has(index) ? vote : "flat";
       reasons.set(index, "lanes exchange or synchronise inside the region");
     } else if (leaves && within(loop, structure.endOf[loop])) {
       decision = vote;
@@ -158,6 +169,22 @@ function hasLoop(ir: Ir, [start, end]: readonly [number, number]): boolean {
   for (let i = start; i < end; i++) if (ir.op[i] === Op.Loop) return true;
   return false;
 }
+
+/** Whether an arm has exchanges, and takes so long that waves without lanes had better skip it: the vote is one exchange more for the others. */
+function isCostly(ir: Ir, [start, end]: readonly [number, number], exchangeCost: number): boolean {
+  if (exchangeCost === Infinity) return false;
+  let cost = 0, exchanges = 0;
+  for (let i = start; i < end; i++) {
+    const op = ir.op[i];
+    if (op === Op.Const || op === Op.Nop) continue;
+    if (OPS[op].exchange === true && op !== Op.Any) exchanges++;
+    else cost += op === Op.Load || op === Op.Store || op === Op.Atomic ? ACCESS_COST : 1;
+  }
+  return exchanges > 0 && cost + exchanges * exchangeCost >= WORTH_VOTES * exchangeCost;
+}
+
+/** Operations that an access takes, and how many times as long as its vote a region must take. */
+const ACCESS_COST = 8, WORTH_VOTES = 4;
 
 /** Walks the program as one lane; checks every lane and flat decision and records known truths. Returns the failures. */
 function walkAlive(

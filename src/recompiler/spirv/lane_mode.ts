@@ -59,6 +59,14 @@ export function chooseLaneMode(
   };
 }
 
+/** What an exchange will take, in operations, as far as this can be told before the lane mode is chosen. */
+export function exchangeCost(request: RecompileRequest): number {
+  const { device: { laneMode = "native", requiredSubgroup } } = request;
+  const native = laneMode === "native" && requiredSubgroup?.minimum === requiredSubgroup?.maximum &&
+    nativeObstacle(request, true) === undefined;
+  return native ? MODE_COST.nativeExchange : MODE_COST.spannedExchange;
+}
+
 /** Why a wave cannot be a subgroup; undefined when it can. */
 function nativeObstacle(request: RecompileRequest, wholeWaves: boolean): string | undefined {
   const { device: { requiredSubgroup }, waveSize } = request;

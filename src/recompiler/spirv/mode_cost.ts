@@ -18,6 +18,8 @@ export const MODE_COST = {
   access: 8,
   /** An exchange through workgroup memory, and a barrier that was added for the lockstep of a wave. */
   spannedExchange: 64,
+  /** A vote or a shuffle of the device's subgroups. */
+  nativeExchange: 16,
   /** An exchange of the packed form, for each slot: its ballot or its part of a choice. */
   packedExchange: 4,
   /** A shuffle of the packed form, for each slot: it may look at more than one other slot. */

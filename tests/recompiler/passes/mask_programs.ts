@@ -31,8 +31,14 @@ export class MaskProgram {
   /**
    * @param lds with LDS traffic between lanes of a wave
    * @param lanes of the workgroup
+   * @param exchanges some values are those of other lanes
    */
-  constructor(private readonly random: Random, private readonly lds: boolean, private readonly lanes = LANES) {
+  constructor(
+    private readonly random: Random,
+    private readonly lds: boolean,
+    private readonly lanes = LANES,
+    private readonly exchanges = false,
+  ) {
     const { ir } = this;
     const lane = ir.append(Op.Input, Type.U32, InputKind.LocalIndex);
     const vectors: number[] = [];
@@ -108,7 +114,15 @@ export class MaskProgram {
   private vectorWrite(): void {
     const { ir, random, state } = this;
     const other = random.chance(0.3) ? random.pick(state.scalars) : random.pick(state.vectors);
-    const value = ir.emit(random.pick([Op.IAdd, Op.Xor, Op.ISub]), random.pick(state.vectors), other);
+    let value = ir.emit(random.pick([Op.IAdd, Op.Xor, Op.ISub]), random.pick(state.vectors), other);
+    if (this.exchanges && random.chance(0.3)) {
+      const lane = ir.append(Op.Input, Type.U32, InputKind.LaneId);
+      value = ir.emit(
+        Op.Shuffle,
+        value,
+        ir.emit(Op.Xor, lane, ir.constU(1 + random.below(Math.min(this.lanes, 32) - 1))),
+      );
+    }
     const v = random.below(VECTORS);
     state.vectors[v] = ir.append(Op.Select, Type.U32, state.exec, value, state.vectors[v]);
   }

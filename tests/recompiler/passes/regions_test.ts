@@ -136,3 +136,55 @@ Deno.test("a wave without lanes stays in a region only where the loops inside en
     reason: "a loop in the region might not end in a wave without lanes",
   });
 });
+
+/** A region for the first 8 lanes, with one exchange and `operations` more. */
+function regionWithExchange(operations: number): Ir {
+  const ir = new Ir();
+  const lane = ir.append(Op.Input, Type.U32, InputKind.LocalIndex);
+  const mask = ir.emit(Op.ULt, lane, ir.constU(8));
+  ir.emit(Op.If, ir.emit(Op.Any, mask), IfKind.Wave);
+  let value = ir.emit(Op.Shuffle, lane, ir.emit(Op.Xor, lane, ir.constU(1)));
+  for (let k = 0; k < operations; k++) value = ir.emit(k % 2 === 0 ? Op.IMul : Op.Xor, value, ir.constU(k + 3));
+  const chosen = ir.append(Op.Select, Type.U32, mask, value, lane);
+  ir.emit(Op.EndIf);
+  const result = ir.append(Op.Phi, Type.U32, chosen, lane);
+  const address = ir.emit(Op.Pack64, ir.emit(Op.Shl, lane, ir.constU(2)), ir.constU(0));
+  ir.emit(Op.Store, address, ir.constB(true), result, 4);
+  ir.emit(Op.End);
+  return ir;
+}
+
+Deno.test("a region with exchanges is skipped by waves without lanes where it takes much longer than the vote", () => {
+  const decisionOf = (operations: number, severalWaves: boolean, cost?: number) => {
+    const ir = regionWithExchange(operations);
+    const { ir: chosen, report } = chooseRegions(ir, new Set(), severalWaves, cost);
+    check(ir, chosen, 0, 64);
+    return report[0].decision;
+  };
+  assertEquals(decisionOf(100, false, 16), "wave");
+  assertEquals(decisionOf(100, true, 16), "group");
+  assertEquals(decisionOf(20, false, 16), "flat", "it is short");
+  assertEquals(decisionOf(100, false, 64), "flat", "a vote takes long");
+  assertEquals(decisionOf(100, false), "flat");
+});
+
+Deno.test("waves that skip regions with exchanges compute what they compute without", () => {
+  for (const lanes of [LANES, 64]) {
+    const counts = { lane: 0, flat: 0, wave: 0, group: 0 };
+    let other = 0, refused = 0;
+    for (let seed = 1; seed <= 250; seed++) {
+      const ir = deadCode(new MaskProgram(new Random(seed), false, lanes, true).ir);
+      const several = lanes > 32;
+      const { ir: chosen, report } = chooseRegions(ir, new Set(), several, 0);
+      const before = chooseRegions(ir, new Set(), several).report;
+      report.forEach(({ decision }, k) => {
+        counts[decision]++;
+        if (before[k].decision === "flat" && decision !== "flat") other++;
+      });
+      if (several && !isAccepted(chosen)) refused++;
+      else check(ir, chosen, seed, lanes);
+    }
+    const text = JSON.stringify({ lanes, ...counts, other, refused });
+    assert(other > 150, `regions are skipped that were flat: ${text}`);
+  }
+});

@@ -103,7 +103,7 @@ export function bufferLoad(functions: RuntimeFunctions, form: BufferAccessForm):
 
 /** Id of the store function of a form; the value is the last parameter. */
 export function bufferStore(functions: RuntimeFunctions, form: BufferAccessForm): number {
-  const type = valueType(form.bytes, form.float), dwords = form.bytes / 4;
+  const type = valueType(form.bytes, form.float);
   return functions.get(`bufferStore${keyOf(form)}`, T.Void, [...parameterTypes(form), type], (body) => {
     const { module } = body;
     const place = takeParameters(body, form);
@@ -113,37 +113,41 @@ export function bufferStore(functions: RuntimeFunctions, form: BufferAccessForm)
       body.return();
       return;
     }
-    // Wholly in range, as is usual: one store; else dword by dword.
+    // Wholly in range, as is usual: one store; else dword by dword, out of line: with all of that inlined a driver took six times as long.
     const rest = module.u32(form.bytes - 4);
     const end = body.op2(Code.ISub, T.U32, body.glsl(Glsl.UMax, T.U32, [limit, rest]), rest);
     let whole = body.op2(Code.ULessThan, T.Bool, place.offset, end);
-    if (form.predicated) whole = body.op2(Code.LogicalAnd, T.Bool, whole, place.active);
     if (form.alignment > 1) {
       whole = body.op2(Code.LogicalAnd, T.Bool, whole, isAligned(body, place, place.offset, form.alignment));
     }
     if (form.added) whole = body.op2(Code.LogicalAnd, T.Bool, whole, fits(body, place, place.offset, form.bytes));
-    const dwordType = form.float ? T.F32 : T.U32;
-    body.choose(T.Void, whole, () => {
-      body.storeAt(type, addressOf(body, place, form, place.offset), value, 4, form.volatile);
-      return 0;
-    }, () => {
-      // Offsets wrap, as the hardware's do.
-      for (let k = 0; k < dwords; k++) {
-        const piece = { ...form, bytes: 4 };
-        storePiece(
-          functions,
-          body,
-          place,
-          piece,
-          plus(body, place.offset, 4 * k),
-          form.alignment,
-          () => body.extract(dwordType, value, k),
-        );
-      }
-      return 0;
-    });
+    const store = () =>
+      body.choose(T.Void, whole, () => {
+        body.storeAt(type, addressOf(body, place, form, place.offset), value, 4, form.volatile);
+        return 0;
+      }, () => {
+        const others = body.parameters.filter((id) => !form.predicated || id !== place.active);
+        body.call(storeDwords(functions, { ...form, predicated: false }), T.Void, others);
+        return 0;
+      });
+    if (form.predicated) body.when(place.active, store);
+    else store();
     body.return();
   });
+}
+
+/** Id of the function that stores a value of several dwords one by one. */
+function storeDwords(functions: RuntimeFunctions, form: BufferAccessForm): number {
+  const type = valueType(form.bytes, form.float), dwordType = form.float ? T.F32 : T.U32;
+  return functions.get(`storeDwords${keyOf(form)}`, T.Void, [...parameterTypes(form), type], (body) => {
+    const place = takeParameters(body, form), [value] = place.rest, piece = { ...form, bytes: 4 };
+    for (let k = 0; k < form.bytes / 4; k++) {
+      // Offsets wrap, as the hardware's do.
+      const offset = plus(body, place.offset, 4 * k);
+      storePiece(functions, body, place, piece, offset, form.alignment, () => body.extract(dwordType, value, k));
+    }
+    body.return();
+  }, true);
 }
 
 /** Stores up to a dword, if it is to be stored; notes the fault. */
