@@ -7,18 +7,10 @@ import type { Artifact, RecompilerDevice, RecompileRequest } from "../../../src/
 import { type GroupProgram, groupRequest } from "../../../src/recompiler/stages/group_program.ts";
 import { Random } from "../../support/random.ts";
 import { evaluatedDevice } from "../../support/spirv_eval/executor.ts";
+import type { DeviceMemory } from "../../support/spirv_eval/memory.ts";
 import { parseSpirv } from "../../support/spirv_eval/parse.ts";
 import { evaluateDispatch } from "../../support/spirv_eval/workgroup.ts";
-import {
-  checked,
-  CODE,
-  CONTEXT,
-  contextOf,
-  machineOf,
-  type ProgramCase,
-  userDataOf,
-  withImages,
-} from "./stage_case.ts";
+import { checked, CODE, contextOf, machineOf, type ProgramCase, userDataOf, withImages } from "./stage_case.ts";
 
 /** A merged group's program to run. */
 export interface GroupCase extends ProgramCase {
@@ -141,6 +133,22 @@ export function groupRequestOf(c: GroupCase, device: RecompilerDevice): Recompil
   return withImages(c, { ...request, windows: 8 });
 }
 
+/** What runs the modules of groups. */
+export interface GroupHost {
+  /** Device address of some memory; the evaluator's when left out. */
+  addressOf?(bytes: Uint8Array<ArrayBuffer>): bigint;
+  /** Dispatches as many workgroups. */
+  run(artifact: Artifact, memory: DeviceMemory, push: DataView, groups: number): void;
+}
+
+/** The evaluator, with subgroups of so many lanes. */
+function evaluatorOf(subgroupSize: number, random: Random): GroupHost {
+  return {
+    run: ({ spirv }, memory, push, groups) =>
+      evaluateDispatch({ module: parseSpirv(spirv), memory, push, groups: [groups, 1, 1], subgroupSize, random }),
+  };
+}
+
 /** Runs groups on the evaluator, as one dispatch. */
 export function evaluatedGroups(
   c: GroupCase,
@@ -148,6 +156,16 @@ export function evaluatedGroups(
   groups: readonly LaunchedGroup[],
   subgroupSize: number,
   random: Random,
+) {
+  return runGroups(c, artifact, groups, evaluatorOf(subgroupSize, random));
+}
+
+/** Runs groups as one dispatch. */
+function runGroups(
+  c: GroupCase,
+  artifact: Artifact,
+  groups: readonly LaunchedGroup[],
+  host: GroupHost,
 ): { results: Omit<GroupResult, "memory" | "gds">[]; memory: Uint8Array[]; gds: Uint8Array } {
   const layout = artifact.group!, { threads } = layout;
   const gds = new Uint8Array(GDS_BYTES);
@@ -159,22 +177,15 @@ export function evaluatedGroups(
     scalars.flat().forEach((word, k) => view.setUint32(record + layout.scalars + 4 * k, word, true));
     vectors.flat().forEach((word, k) => view.setUint32(record + layout.vectors + 4 * k, word, true));
   });
-  const { memory, bytes } = contextOf(c, [
+  const { memory, bytes, address } = contextOf(c, [
     { address: GROUP_ADDRESS, bytes: window },
     { address: GDS_ADDRESS, bytes: gds },
-  ]);
+  ], host.addressOf?.bind(host));
   const push = new DataView(new ArrayBuffer(Push.Bytes));
   for (let at = 0; at < Push.Bytes; at += 4) push.setUint32(at, 0xfeed_0000 + at, true);
-  push.setBigUint64(Push.Context, CONTEXT, true);
+  push.setBigUint64(Push.Context, address, true);
   pushed.forEach((word, k) => push.setUint32(Push.UserData + 4 * k, word, true));
-  evaluateDispatch({
-    module: parseSpirv(artifact.spirv),
-    memory,
-    push,
-    groups: [groups.length, 1, 1],
-    subgroupSize,
-    random,
-  });
+  host.run(artifact, memory, push, groups.length);
   const words = (at: number, count: number) =>
     Array.from({ length: count }, (_, k) => view.getUint32(at + 4 * k, true));
   const results = groups.map((_, n) => {
@@ -195,15 +206,19 @@ export interface GroupRuns {
   readonly groups?: number;
   /** Lanes of the device's subgroups, and the lane mode that is asked for. */
   readonly devices?: readonly (readonly [lanes: number, mode?: RecompilerDevice["laneMode"]])[];
+  /** A device at hand, in place of the evaluator's. */
+  readonly host?: { readonly device: RecompilerDevice; readonly host: GroupHost };
 }
 
 /** Compares a merged group on the interpreter and on the evaluator. @returns groups that were compared, and what they have exported */
 export function compareGroups(c: GroupCase, runs: GroupRuns = {}): { groups: number; results: GroupResult[] } {
   const { seeds = [1], groups: count = 2, devices = [[32], [8]] } = runs;
-  const artifacts = devices.map(([lanes, laneMode]) => {
-    const device = { ...evaluatedDevice(lanes), ...(laneMode === undefined ? {} : { laneMode }) };
-    return { lanes, artifact: checked(c.name, recompile(groupRequestOf(c, device))) };
-  });
+  const artifacts = runs.host !== undefined
+    ? [{ lanes: 0, artifact: recompiled(c, runs.host.device) }]
+    : devices.map(([lanes, laneMode]) => {
+      const device = { ...evaluatedDevice(lanes), ...(laneMode === undefined ? {} : { laneMode }) };
+      return { lanes, artifact: recompiled(c, device) };
+    });
   const results: GroupResult[] = [];
   for (const seed of seeds) {
     const random = new Random(seed), launched = Array.from({ length: count }, () => launchedGroup(c, random));
@@ -218,7 +233,8 @@ export function compareGroups(c: GroupCase, runs: GroupRuns = {}): { groups: num
     });
     for (const { artifact, lanes } of artifacts) {
       const where = `${c.name}, ${artifact.laneMode}, seed ${seed}`;
-      const actual = evaluatedGroups(c, artifact, launched, artifact.subgroupSize ?? lanes, random);
+      const host = runs.host?.host ?? evaluatorOf(artifact.subgroupSize ?? lanes, random);
+      const actual = runGroups(c, artifact, launched, host);
       actual.results.forEach((result, n) => assertGroup(result, expected[n], `${where}, group ${n}`));
       assertEquals(actual.memory, memory, `${where}: memory`);
       assertEquals(actual.gds, gds, `${where}: GDS`);
@@ -226,6 +242,10 @@ export function compareGroups(c: GroupCase, runs: GroupRuns = {}): { groups: num
     }
   }
   return { groups: results.length, results };
+}
+
+function recompiled(c: GroupCase, device: RecompilerDevice): Artifact {
+  return checked(c.name, recompile(groupRequestOf(c, device)));
 }
 
 function assertGroup(actual: Pick<GroupResult, "allocation" | "exports">, expected: GroupResult, where: string): void {

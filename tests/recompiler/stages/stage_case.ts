@@ -25,7 +25,7 @@ export const STAGE_DEVICE: RecompilerDevice = {
 /** Where the code of every case lies. */
 export const CODE = 0x2_0010_0000n;
 /** Device address of the context block. */
-export const CONTEXT = 0x10_0000_0000n;
+const CONTEXT = 0x10_0000_0000n;
 const USER_DATA = 0x10_0001_0000n, WINDOWS = 0x20_0000_0000n;
 
 /** Code and memory of a program to run. */
@@ -123,10 +123,12 @@ export function runOnInterpreter(
  * The device memory of a case: context block with all windows, and the windows themselves. `bytes` checks that nothing failed.
  *
  * @param more windows beside the guest's own
+ * @param addressOf device addresses of the windows and of the context block; the evaluator's when left out
  */
 export function contextOf(
   c: ProgramCase,
   more: readonly { readonly address: bigint; readonly bytes: Uint8Array<ArrayBuffer> }[] = [],
+  addressOf?: (bytes: Uint8Array<ArrayBuffer>) => bigint,
 ) {
   const memory = new DeviceMemory(), copies = copiesOf(c);
   const code = new Uint32Array(c.code);
@@ -138,20 +140,21 @@ export function contextOf(
   const context = new Uint8Array(Context.Windows + WindowEntry.Bytes * (windows.length + 1)),
     view = new DataView(context.buffer);
   view.setUint32(Context.WindowCount, windows.length, true);
-  let device = WINDOWS;
   windows.forEach(({ address, bytes, access }, n) => {
+    const device = addressOf?.(bytes) ?? WINDOWS + BigInt(n) * 0x1_0000_0000n;
     const at = Context.Windows + n * WindowEntry.Bytes;
     view.setBigUint64(at + WindowEntry.Begin, address, true);
     view.setBigUint64(at + WindowEntry.End, address + BigInt(bytes.length), true);
     view.setBigUint64(at + WindowEntry.Delta, BigInt.asUintN(64, device - address), true);
     view.setUint32(at + WindowEntry.Access, access, true);
     memory.add({ address: device, bytes });
-    device += 0x1_0000_0000n;
   });
-  memory.add({ address: CONTEXT, bytes: context });
+  const address = addressOf?.(context) ?? CONTEXT;
+  memory.add({ address, bytes: context });
   return {
     memory,
     context,
+    address,
     bytes: () => {
       assertEquals(
         [...context.subarray(Context.Fault, Context.Fault + 16)],
