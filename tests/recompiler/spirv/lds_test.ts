@@ -96,6 +96,52 @@ deviceTest(
   },
 );
 
+/** Accesses of one form at constants from a base; the address of one is used elsewhere as well, and one has no constant. */
+function nearby(width: number, aligned: boolean): Lanes {
+  const p = new Lanes(LANES);
+  const { ir } = p;
+  const local = fill(p);
+  const loaded = p.load(p.address(INPUT, local, 1, LDS_BYTES / 4), 4, Type.U32);
+  const base = aligned ? ir.emit(Op.And, loaded, ir.constU(-4)) : loaded;
+  const odd = ir.emit(Op.INe, ir.emit(Op.And, local, ir.constU(1)), ir.constU(0));
+  const results = [...ldsLoad(p, base, width)];
+  for (let k = 1; k <= 10; k++) {
+    const address = ir.emit(Op.IAdd, base, ir.constU(aligned ? 52 * k : 37 * k));
+    results.push(...ldsLoad(p, address, width), ...ldsLoad(p, address, width, odd));
+    if (k === 4) results.push(address);
+  }
+  p.output([results.reduce((a, b) => ir.emit(Op.Xor, ir.emit(Op.IMul, a, ir.constU(31)), b))]);
+  ir.emit(Op.Barrier);
+  // Each lane its own 16 bytes.
+  const own = ir.emit(Op.Shl, local, ir.constU(4));
+  for (let k = 0; k < 16; k += width) {
+    const data = width === 4 || width === 1 ? results[k] : ir.append(Op.Vec, Type.V2, results[k], results[k + 1]);
+    ldsStore(p, ir.emit(Op.IAdd, own, ir.constU(k)), data, width, k % 8 === 0 ? p.yes : odd);
+  }
+  dump(p, local);
+  return p;
+}
+
+deviceTest(
+  "LDS accesses at many constants from a base, whose functions add, agree with the evaluator",
+  (device) => {
+    const rig = new Rig(device);
+    for (const width of [1, 4, 8]) {
+      for (const aligned of [true, false]) {
+        const { ir } = nearby(width, aligned);
+        const ends = [LDS_BYTES - 40, LDS_BYTES - 370, LDS_BYTES, 0xffffff00, 0xfffffff0];
+        const addresses = Array.from({ length: LANES }, (_, k) => ends[k] ?? (k * 13) % LDS_BYTES);
+        const words = new Uint32Array([...randomWords(LDS_BYTES / 4, width), ...addresses]);
+        compare(rig, ir, {
+          ...shape,
+          windows: [{ base: INPUT, words }, { base: OUTPUT, words: new Uint32Array(LDS_BYTES / 4) }],
+        });
+      }
+    }
+    rig.destroy();
+  },
+);
+
 deviceTest(
   "LDS stores of all widths write their bytes and no others, and are dropped dword by dword beyond the end",
   (device) => {

@@ -148,6 +148,28 @@ deviceTest("a wave that loops while any of its lanes wants to runs as one", (dev
 });
 
 deviceTest(
+  "floats are exchanged as floats, NaN and denormals to the bit, also where their bits are used as well",
+  (device) => {
+    const rig = new Rig(device);
+    for (const shape of SHAPES) {
+      const p = new Lanes(threads(shape));
+      const { ir } = p;
+      const lane = p.input(1, 0);
+      const float = ir.emit(Op.BitcastF, p.input(1, 0));
+      const bits = ir.emit(Op.BitcastU, ir.emit(Op.FNeg, float));
+      const negated = ir.emit(Op.BitcastF, ir.emit(Op.Shuffle, bits, lane));
+      const kept = ir.emit(Op.BitcastU, float);
+      const first = ir.emit(Op.BitcastF, ir.emit(Op.ReadLane, kept, ir.constU(3)));
+      const chosen = ir.append(Op.Select, Type.F32, ir.emit(Op.ULt, lane, ir.constU(99)), negated, first);
+      p.output([ir.emit(Op.BitcastU, chosen), ir.emit(Op.BitcastU, ir.emit(Op.FAbs, negated)), kept]);
+      p.end();
+      run(rig, shape, p, 3);
+    }
+    rig.destroy();
+  },
+);
+
+deviceTest(
   "exchanges in arms that the workgroup takes together, with barriers of the program between them",
   (device) => {
     const rig = new Rig(device);
