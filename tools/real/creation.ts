@@ -20,6 +20,7 @@ const HELP = `Usage: deno run -A tools/real/creation.ts [OPTION...]
 Takes modules of all sizes by a seed, and measures words, creation of the pipeline (the first in the process, driver caches off) and run time (device
 timestamps) of the module itself and of its recompiled machine code. Modules whose results are not the same are left out, and said.
 
+  --only A,B,...  these modules, by how their names begin, instead of a choice
   --count N       modules for each wave size; 36 when left out
   --wave N        32, 64, or both when left out
   --seed N        of the choice; 5 when left out
@@ -33,7 +34,7 @@ timestamps) of the module itself and of its recompiled machine code. Modules who
 async function main(args: readonly string[]): Promise<number> {
   const options = parseArgs([...args], {
     boolean: ["help"],
-    string: ["count", "wave", "seed", "rounds", "dispatches", "seconds", "timeout", "device", "json"],
+    string: ["only", "count", "wave", "seed", "rounds", "dispatches", "seconds", "timeout", "device", "json"],
     unknown: (arg) => {
       throw new UsageError("usage.option", `unknown argument ${arg}; --help lists them`);
     },
@@ -61,7 +62,10 @@ async function main(args: readonly string[]): Promise<number> {
       timeout: 1000 * number(options.timeout, 8),
       worker: { file: "creation_worker.ts", args: [String(wave), JSON.stringify(measuring)] },
     });
-    for (const group of groupsBySize(defaultFolders(), wave, count, seed)) {
+    const groups = options.only === undefined
+      ? groupsBySize(defaultFolders(), wave, count, seed)
+      : modulesNamed(defaultFolders(), options.only.split(","));
+    for (const group of groups) {
       for (const module of group) {
         if (performance.now() > until) break;
         // A row of the worker, or the runner's own about a worker that did not answer.
@@ -91,6 +95,16 @@ async function aboutDevice(measuring: MeasuringOptions): Promise<DeviceAbout> {
   }).output();
   if (code !== 0) throw new HostError("host.no-vulkan-device", "the device could not be opened");
   return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+/** A group for each module that was asked for. @throws {UsageError} `usage.module` for a name that none begins with */
+function modulesNamed({ original }: ReturnType<typeof defaultFolders>, names: readonly string[]): string[][] {
+  const all = moduleNames(original);
+  return names.flatMap((name) => {
+    const found = all.filter((module) => module.startsWith(name));
+    if (found.length === 0) throw new UsageError("usage.module", `no module's name begins with ${name}`);
+    return found.map((module) => [module]);
+  });
 }
 
 /**

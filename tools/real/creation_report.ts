@@ -26,7 +26,7 @@ export interface CreationAbout {
 export function creationText(rows: readonly CreationRow[], left: readonly Unmeasured[], about: CreationAbout): string {
   return [
     `${about.device} (${about.driver}), seed ${about.seed}: words without debug information, the first creation of the pipeline (driver caches off), ` +
-    `microseconds of a dispatch (device clock, ${about.dispatches} in a row, median of ${about.rounds} runs; one that does nothing takes ${
+    `microseconds of a dispatch (device clock, ${about.dispatches} in a row, least of ${about.rounds} runs; one that does nothing takes ${
       about.emptyUs.toFixed(1)
     })`,
     table(
