@@ -302,8 +302,10 @@ export class OwnedDriverRoom extends DriverRoom {
     this.#watching = this.#watch();
   }
 
-  /** Keeps a line for the report. */
-  readonly say = (line: string): void => void this.lines.push(line);
+  /** Keeps a line for the report; it is there once, however often it is said. */
+  readonly say = (line: string): void => {
+    if (!this.lines.includes(line)) this.lines.push(line);
+  };
 
   /** Starts a pool's workers, if they are not there. Pools start by themselves when something is announced for them. */
   start(pool: number): WorkerPool {
