@@ -37,6 +37,7 @@ function open() {
       memfd_create: { parameters: ["buffer", "u32"], result: "i32" },
       ftruncate: { parameters: ["i32", "i64"], result: "i32" },
       close: { parameters: ["i32"], result: "i32" },
+      memcmp: { parameters: ["u64", "u64", "u64"], result: "i32" },
       setenv: { parameters: ["buffer", "buffer", "i32"], result: "i32" },
       syscall: { parameters: ["i64"], result: "i64" },
       __errno_location: { parameters: [], result: "pointer" },
@@ -101,6 +102,11 @@ export function viewMemory(address: bigint, byteLength: number): ArrayBuffer {
   const pointer = Deno.UnsafePointer.create(address);
   if (pointer === null) throw new HostError("host.null-pointer", "a view over address 0 was asked for");
   return Deno.UnsafePointerView.getArrayBuffer(pointer, byteLength);
+}
+
+/** Whether two ranges of this process's memory hold the same bytes. Both must be readable to their ends. */
+export function equalBytes(a: bigint, b: bigint, byteLength: bigint): boolean {
+  return libc().memcmp(a, b, byteLength) === 0;
 }
 
 /** Address of an ArrayBuffer's first byte. Buffers of a page or more do not move; keep a reference for as long as the address is used. */

@@ -11,6 +11,7 @@ import { MAX_CODE_BYTES, recompileRequest } from "../compute_dispatch.ts";
 import type { ComputeDispatch, ProgramReport } from "../executor.ts";
 import type { RegisteredShader } from "../registry/programs.ts";
 import type { ShaderRegistry } from "../registry/shader_registry.ts";
+import { holds, hostAddress, KeptCode } from "./kept_code.ts";
 import { pipelineNow } from "./pipeline_request.ts";
 import type { MadeArtifact, MadePipeline, ProgramBuilds } from "./program_builds.ts";
 import { type PreparedProgram, preparedProgram } from "./resolver.ts";
@@ -52,6 +53,7 @@ interface ProgramSource {
   readonly request: RecompileRequest;
   /** The words that decided what it became. */
   readonly code: Uint32Array;
+  readonly kept: KeptCode;
   /** How the descriptors of its images are found, if it has any. */
   readonly needs: NeedsImageDescriptors | undefined;
   /** What it became, by the classes of its images. */
@@ -80,9 +82,10 @@ interface ProgramState {
   /** What a submission with this snapshot finds registered at the address. */
   shader: RegisteredShader | undefined;
   snapshot: number;
-  /** The window of the code while `memory` has `generation`, and the index of the first word in it. */
+  /** The window of the code while `memory` has `generation`, the index of the first word in it, and that word's host address. */
   window: MemoryWindow | undefined;
   at: number;
+  host: bigint;
   memory: GuestMemory | undefined;
   generation: number;
 }
@@ -179,7 +182,8 @@ export class ProgramCache {
   isCurrent({ address, source, images }: LoadedProgram, userData: Uint32Array, memory: GuestMemory): boolean {
     const window = memory.find(address);
     if (window === undefined) return false;
-    if (!holds(window.words, Number(address - window.base) / 4, source.code)) return false;
+    const at = Number(address - window.base) / 4;
+    if (!source.kept.isAt(window, at, hostAddress(window, at))) return false;
     if (source.needs === undefined) return true;
     try {
       return resolveImages(source, userData, memory, this.#options.capabilities).key === images;
@@ -242,6 +246,7 @@ export class ProgramCache {
         snapshot: 0,
         window: undefined,
         at: 0,
+        host: 0n,
         memory: undefined,
         generation: -1,
       };
@@ -250,6 +255,7 @@ export class ProgramCache {
     if (state.memory !== memory || state.generation !== memory.generation) {
       state.window = codeWindow(memory, address, dispatch);
       state.at = Number(address - state.window.base) / 4;
+      state.host = hostAddress(state.window, state.at);
       state.memory = memory;
       state.generation = memory.generation;
     }
@@ -308,10 +314,11 @@ export class ProgramCache {
       } else if (made instanceof NeedsImageDescriptors) {
         throw made; // it is asked for with what it needs, so this does not happen
       } else {
-        const { codeWords } = made.artifact;
+        const { codeWords } = made.artifact, kept = new KeptCode(code.subarray(0, codeWords));
         const source = {
           request: plain,
-          code: code.slice(0, codeWords),
+          code: kept.words,
+          kept,
           needs,
           programs: new Map(),
           only: undefined,
@@ -442,22 +449,7 @@ function codeOf({ window, at }: ProgramState): Uint32Array<ArrayBuffer> {
 }
 
 /** The source whose code is in memory. */
-function knownSource({ sources, window, at }: ProgramState): ProgramSource | undefined {
-  const { words } = window!;
-  for (let k = 0; k < sources.length; k++) if (holds(words, at, sources[k].code)) return sources[k];
+function knownSource({ sources, window, at, host }: ProgramState): ProgramSource | undefined {
+  for (let k = 0; k < sources.length; k++) if (sources[k].kept.isAt(window!, at, host)) return sources[k];
   return undefined;
-}
-
-/** At every dispatch: four words at a time take two thirds of the time of one by one. */
-function holds(words: Uint32Array, at: number, code: Uint32Array): boolean {
-  const { length } = code, fours = length & ~3;
-  if (words.length - at < length) return false;
-  let i = 0;
-  for (; i < fours; i += 4) {
-    const differ = (words[at + i] ^ code[i]) | (words[at + i + 1] ^ code[i + 1]) |
-      (words[at + i + 2] ^ code[i + 2]) | (words[at + i + 3] ^ code[i + 3]);
-    if (differ !== 0) return false;
-  }
-  for (; i < length; i++) if (words[at + i] !== code[i]) return false;
-  return true;
 }
