@@ -51,7 +51,7 @@ export const TABLE: BenchTable = {
   run,
 };
 
-async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
+async function run({ quick, progress, said }: BenchContext): Promise<BenchResult> {
   const size = quick ? QUICK : FULL;
   const times = SCENARIOS.map((): Times[] => []), rows: Row[] = [];
   let device = "";
@@ -69,6 +69,7 @@ async function run({ quick, progress }: BenchContext): Promise<BenchResult> {
         const { replay, used, built } = result.pipelines;
         const { startMs, runMs } = result.timings;
         times[index].push({ process: wall, start: startMs, replay: replay.ms, run: runMs });
+        said?.(`round ${round}, ${scenario.name}: process ${wall.toFixed(0)} ms, run ${runMs.toFixed(0)} ms`);
         const expected = scenario.name === "first run" || !scenario.journal ? 0 : size.programs;
         if (used !== expected || built !== size.programs - expected) {
           throw new Error(`${scenario.name}: ${used} pipelines used and ${built} built, not ${expected} used`);
