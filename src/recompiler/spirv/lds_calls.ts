@@ -13,32 +13,38 @@ export interface LdsCalls {
 
 /** Accesses of a form from which on they are calls of a function of their own, and no longer in place: consumers of the module inline them. */
 export const MANY_ACCESSES = 4;
-/** Sums in addresses of a form from which on its function adds: each saves four words, and the other accesses take one more. */
-const MANY_SUMS = 8;
+/** Words that functions which add must save. */
+const WORTH = 32;
+/** Words of a sum, and of an operand. */
+const SUM = 5, OPERAND = 1;
 
 /** @param nameOf name of the function that a load or store would call */
 export function planLdsCalls(e: Emitter, nameOf: (i: number) => string): LdsCalls {
   const { ir, usage } = e;
-  const counts = new Map<string, number>(), sums = new Map<string, number>(), names = new Map<number, string>();
-  const isSum = (value: number) => ir.op[value] === Op.IAdd && ir.op[ir.b[value]] === Op.Const;
-  const count = (map: Map<string, number>, name: string) => map.set(name, (map.get(name) ?? 0) + 1);
+  const names = new Map<number, string>(), counts = new Map<string, number>(), users = new Map<number, number>();
   for (let i = 1; i < ir.length; i++) {
     if (ir.op[i] !== Op.LdsLoad && ir.op[i] !== Op.LdsStore) continue;
-    const name = nameOf(i);
+    const name = nameOf(i), address = ir.a[i];
     names.set(i, name);
-    count(counts, name);
-    if (isSum(ir.a[i])) count(sums, name);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (ir.op[address] === Op.IAdd && ir.op[ir.b[address]] === Op.Const) {
+      users.set(address, (users.get(address) ?? 0) + 1);
+    }
   }
-  const added = new Set<number>(), uses = new Map<number, number>();
+  /** Whether nobody but LDS accesses looks at a sum. */
+  const isAddress = (sum: number) => users.get(sum) === usage.uses[sum];
+  const saved = new Map<string, number>();
   for (const [i, name] of names) {
-    const adds = sums.get(name) ?? 0;
-    if (adds < MANY_SUMS || 3 * adds < counts.get(name)!) continue;
+    const words = isAddress(ir.a[i]) ? SUM / users.get(ir.a[i])! : 0;
+    saved.set(name, (saved.get(name) ?? 0) + words - OPERAND);
+  }
+  const added = new Set<number>(), reached = new Map<number, number>();
+  for (const [i, name] of names) {
+    if (saved.get(name)! < WORTH) continue;
     added.add(i);
-    const address = ir.a[i];
-    // The stored value may be the sum as well: such a use is none of the address.
-    if (isSum(address)) uses.set(address, (uses.get(address) ?? 0) + 1);
+    if (isAddress(ir.a[i])) reached.set(ir.a[i], (reached.get(ir.a[i]) ?? 0) + 1);
   }
   const absorbed = new Set<number>();
-  for (const [address, number] of uses) if (usage.uses[address] === number) absorbed.add(address);
+  for (const [sum, number] of reached) if (usage.uses[sum] === number) absorbed.add(sum);
   return { counts, added, absorbed };
 }
