@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { AnyAgcError, InvalidInputError, withPlace } from "../../errors.ts";
 import { GENERIC_DEVICE } from "../../recompiler/generic_device.ts";
 import type { AgcShaderRecord } from "../../guest/loaders/agc_record.ts";
 import { ArrayAllocator } from "../../guest/memory/allocator.ts";
@@ -12,10 +13,11 @@ import { createRoom, Pool, type Room } from "../pools/room.ts";
 import { WorkerPool } from "../pools/worker_pool.ts";
 import { openShaderCache } from "../shader_cache/open_cache.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
+import { SyncError } from "../../sync/sync_error.ts";
 import { type Abi, computeAbi, recordProgram, stageAbi } from "./abi.ts";
 import type { LinkedShaders } from "./link_shaders.ts";
 import type { RegisteredShader } from "./programs.ts";
-import { loadShaderFile, placedBytes, placeShader } from "./shader_file.ts";
+import { loadShaderFile, placedBytes, PlacedFile, placeShader } from "./shader_file.ts";
 import { ShaderRegistry } from "./shader_registry.ts";
 import { closePreparation } from "./shutdown.ts";
 import type { Resolution } from "./variant_maker.ts";
@@ -65,7 +67,10 @@ export class Shaders {
   readonly #cache: ShaderCache | undefined;
   readonly #registry: ShaderRegistry;
   readonly #memory = new GuestMemory(new ArrayAllocator());
+  /** Where the shaders come from. */
+  readonly #files = new WeakMap<Shader, PlacedFile>();
   #next = 0x2_0000_0000n;
+  #closed = false;
 
   /** Used by {@linkcode openShaders}. */
   constructor(options: OpenShadersOptions = {}) {
@@ -107,14 +112,16 @@ export class Shaders {
    */
   load(path: string): Shader {
     const source = loadShaderFile(path), bytes = roundUpToPage(placedBytes(source));
+    const file = new PlacedFile(this.#next, source);
     this.#memory.map(this.#next, bytes, 7, path);
     try {
       const shader = this.#registry.registerShader(placeShader(this.#memory, this.#next, source));
       this.#next += BigInt(bytes);
+      this.#files.set(shader, file);
       return shader;
     } catch (error) {
       this.#memory.unmap(this.#next);
-      throw error;
+      throw error instanceof AnyAgcError ? withPlace(error, file.placeOf(error.place)) : error;
     }
   }
 
@@ -124,7 +131,7 @@ export class Shaders {
    * @throws RefusedError, InvalidInputError for a state that does not fit the shader
    */
   resolveShaderAbi(shader: Shader, state: ShaderState): Resolution {
-    return this.#registry.resolveShaderAbi(registered(shader), abiOf(shader, state));
+    return this.#placed(shader, (own) => this.#registry.resolveShaderAbi(own, abiOf(shader, state)));
   }
 
   /**
@@ -144,7 +151,7 @@ export class Shaders {
    * ```
    */
   unregister(shader: Shader): void {
-    this.#registry.unregisterShader(registered(shader));
+    this.#placed(shader, (own) => this.#registry.unregisterShader(own));
   }
 
   /** The shaders as they are registered now, as a submission sees them that is made now. */
@@ -159,17 +166,33 @@ export class Shaders {
    * @throws what the recompiler throws; InvalidInputError `registry.not-registered` for a pixel or vertex shader that the submission does not see
    */
   use(shader: Shader, state: ShaderState, snapshot: number = this.#registry.snapshot()): ShaderModule {
-    const { code } = registered(shader);
-    const { artifact } = this.#registry.use(code.address, abiOf(shader, state), snapshot);
-    return { spirv: artifact.spirv, instructions: artifact.instructionCount };
+    if (this.#closed) throw new SyncError("registry.closed", "the shaders are closed: there is no memory any more");
+    return this.#placed(shader, ({ code }) => {
+      const { artifact } = this.#registry.use(code.address, abiOf(shader, state), snapshot);
+      return { spirv: artifact.spirv, instructions: artifact.instructionCount };
+    });
   }
 
   /** Finishes what is queued, and ends the pool. */
   async close(): Promise<void> {
+    this.#closed = true;
     this.#cache?.flush(); // tells the writer what was used
     await closePreparation(this.#room, this.#pools, this.#registry);
     this.#cache?.flush(); // what the writer took no more
     this.#memory.clear();
+  }
+
+  /** Does something with a shader of this registry; errors say which it is, and where in its file they are. */
+  #placed<T>(shader: Shader, what: (own: RegisteredShader) => T): T {
+    const own = shader as RegisteredShader;
+    this.#registry.assertOwn(own);
+    try {
+      return what(own);
+    } catch (error) {
+      if (!(error instanceof AnyAgcError)) throw error;
+      const prefix = error.summary.includes(own.label) ? "" : `the ${own.label}: `;
+      throw withPlace(error, this.#files.get(shader)!.placeOf(error.place), prefix);
+    }
   }
 }
 
@@ -214,13 +237,12 @@ export function resolveShaderAbi(shaders: Shaders, shader: Shader, state: Shader
   return shaders.resolveShaderAbi(shader, state);
 }
 
-function registered(shader: Shader): RegisteredShader {
-  return shader as RegisteredShader;
-}
-
 function abiOf({ record }: Shader, { linked, waveSize = 64, groupSize }: ShaderState): Abi {
   if (record.stage !== "compute") return stageAbi(record, linked?.context ?? []);
   const program = recordProgram(record);
+  if (groupSize === undefined && program.numThreadsX === 0) {
+    throw new InvalidInputError("registry.state", "its record does not say the size of a workgroup: groupSize must");
+  }
   const [numThreadsX, numThreadsY, numThreadsZ] = groupSize ??
     [program.numThreadsX, program.numThreadsY, program.numThreadsZ];
   return computeAbi({ ...program, numThreadsX, numThreadsY, numThreadsZ }, waveSize, false);

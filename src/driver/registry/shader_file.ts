@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ErrorPlace } from "../../errors.ts";
 import { createShader } from "../../guest/agc_shader.ts";
 import {
   AGC_HEADER_BYTES,
@@ -41,7 +42,40 @@ export function loadShaderFile(path: string): AgcShaderSource & { readonly bytes
 
 /** Bytes that {@linkcode placeShader} takes for a file, at most. */
 export function placedBytes(source: { readonly bytes: Uint8Array; readonly code: Uint32Array }): number {
-  return Math.ceil(source.bytes.length / CODE_ALIGNMENT) * CODE_ALIGNMENT + source.code.byteLength;
+  return codeOffset(source.bytes.length) + source.code.byteLength;
+}
+
+/** From the record to the code in memory. */
+function codeOffset(fileBytes: number): number {
+  return Math.ceil(fileBytes / CODE_ALIGNMENT) * CODE_ALIGNMENT;
+}
+
+/** A file in memory: what belongs to which guest address. */
+export class PlacedFile {
+  readonly #file: string;
+  readonly #at: bigint;
+  readonly #bytes: number;
+  readonly #codeBytes: number;
+  readonly #codeFileOffset: number | undefined;
+
+  /** @param at where {@linkcode placeShader} put the record */
+  constructor(at: bigint, { file, bytes, code, codeFileOffset }: ReturnType<typeof loadShaderFile>) {
+    this.#file = file;
+    this.#at = at;
+    this.#bytes = bytes.length;
+    this.#codeBytes = code.byteLength;
+    this.#codeFileOffset = codeFileOffset;
+  }
+
+  /** Where something went wrong: the file, the offset in it and the guest address, as far as the error tells. */
+  placeOf({ guestAddress, pc }: ErrorPlace): ErrorPlace {
+    const codeAt = codeOffset(this.#bytes), code = this.#at + BigInt(codeAt);
+    const address = guestAddress ?? code + BigInt(pc ?? 0), offset = Number(BigInt.asIntN(64, address - this.#at));
+    const place = { file: this.#file, guestAddress: address };
+    if (offset >= 0 && offset < this.#bytes) return { ...place, fileOffset: offset };
+    const inCode = this.#codeFileOffset !== undefined && offset >= codeAt && offset < codeAt + this.#codeBytes;
+    return inCode ? { ...place, fileOffset: this.#codeFileOffset! + offset - codeAt } : place;
+  }
 }
 
 /**
@@ -69,7 +103,7 @@ export function placeShader(
   }
   if (userData >= AGC_HEADER_BYTES) { for (const { pointer } of USER_DATA_POINTERS) turn(userData + pointer); }
   memory.write(at, relative);
-  const codeAt = at + BigInt(Math.ceil(bytes.length / CODE_ALIGNMENT) * CODE_ALIGNMENT);
+  const codeAt = at + BigInt(codeOffset(bytes.length));
   memory.write(codeAt, new Uint8Array(code.buffer, code.byteOffset, code.byteLength));
   return createShader(memory, at, codeAt);
 }

@@ -167,7 +167,7 @@ export class ShaderRegistry {
   /**
    * Has a variant of a shader prepared. Returns at once if it is there, in the making, or failed; an artifact of an earlier run is taken over here.
    *
-   * @throws what planning finds wrong with the state; with APS5_SYNC_SHADER_PREPARE also what the recompiler throws.
+   * @throws what planning finds wrong with the state; InvalidInputError `registry.foreign-shader`, `registry.unregistered`; with APS5_SYNC_SHADER_PREPARE also what the recompiler throws.
    */
   resolveShaderAbi(shader: RegisteredShader, state: Abi): Resolution {
     this.#assertOpen();
@@ -316,6 +316,7 @@ export class ShaderRegistry {
 
   /** Ends all jobs of a shader: runs here what is queued, and waits for what runs. */
   finish(shader: RegisteredShader): void {
+    this.assertOwn(shader);
     assertNoLocksHeld(`finish the jobs of a shader`);
     this.#catchUp();
     this.#variants.finish(shader.asked);
@@ -330,7 +331,21 @@ export class ShaderRegistry {
     if (this.#closed) throw new SyncError("registry.closed", "the shader registry is closed: the device goes away");
   }
 
+  /**
+   * Throws if a shader is not of this registry, as this isolate has it: its number would be another shader's.
+   *
+   * @throws InvalidInputError `registry.foreign-shader`
+   */
+  assertOwn(shader: RegisteredShader): void {
+    if (shader instanceof RegisteredShader && this.#shaders.get(shader.index) === shader) return;
+    const what = shader instanceof RegisteredShader ? `the ${shader.label}` : "what was given as a shader";
+    throw new InvalidInputError("registry.foreign-shader", `${what} was not registered here`, {
+      guestAddress: shader instanceof RegisteredShader ? shader.code.address : undefined,
+    });
+  }
+
   #assertRegistered(shader: RegisteredShader): void {
+    this.assertOwn(shader);
     this.#catchUp();
     if (shader.until === Infinity) return;
     throw new InvalidInputError("registry.unregistered", `the ${shader.label} is not registered any more`, {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { RefusedError } from "../../errors.ts";
+import { hex, InvalidInputError, RefusedError } from "../../errors.ts";
 import type { Target } from "../../rdna/target.ts";
 import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
 import type { RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
@@ -24,7 +24,7 @@ import {
   raiseArtifact,
 } from "../pools/preparation.ts";
 import type { Room } from "../pools/room.ts";
-import type { Abi } from "./abi.ts";
+import type { Abi, ComputeAbi } from "./abi.ts";
 import { type Program, RegisteredShader, type Variant } from "./programs.ts";
 
 /** What every request of one run has in common. */
@@ -79,6 +79,7 @@ export class VariantMaker {
   request(program: Program, { state }: Abi): RecompileRequest {
     const { target, device, options } = this.#host, { words, address } = program.code;
     if (program instanceof RegisteredShader) checkStage(program, state.stage);
+    if (state.stage === "compute") checkGroup(program, state);
     const code = words.slice();
     const request = state.stage === "compute"
       ? recompileRequest(
@@ -197,6 +198,26 @@ export class VariantMaker {
 
 function isDeferred(error: unknown): boolean {
   return error instanceof Error && error.name === "NeedsImageDescriptors";
+}
+
+const MAX_GROUP = 1024;
+
+/** What no dispatch can have would be recompiled to something that no device takes. */
+function checkGroup(
+  program: Program,
+  { program: { numThreadsX: x, numThreadsY: y, numThreadsZ: z }, waveSize }: ComputeAbi,
+) {
+  const name = program instanceof RegisteredShader ? program.label : `program at ${hex(program.code.address)}`;
+  const whole = [x, y, z].every((threads) => Number.isInteger(threads) && threads > 0);
+  const wrong = !whole || x * y * z > MAX_GROUP
+    ? `in workgroups of ${x} x ${y} x ${z} threads; 1 to ${MAX_GROUP} are possible`
+    : waveSize !== 32 && waveSize !== 64
+    ? `in waves of ${waveSize} lanes; there are waves of 32 and of 64`
+    : undefined;
+  if (wrong === undefined) return;
+  throw new InvalidInputError("registry.state", `the ${name} cannot be used ${wrong}`, {
+    guestAddress: program.code.address,
+  });
 }
 
 function checkStage(shader: RegisteredShader, stage: "compute" | "pixel" | "vertex"): void {

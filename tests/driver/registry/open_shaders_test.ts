@@ -1,10 +1,12 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { createInterpolantMapping, linkShaders, openShaders, readShaderFile, resolveShaderAbi } from "../../../mod.ts";
-import { InvalidInputError, UsageError } from "../../../src/errors.ts";
+import type { ShaderState } from "../../../src/driver/registry/open_shaders.ts";
+import { InvalidInputError, RefusedError, UsageError } from "../../../src/errors.ts";
+import { SyncError } from "../../../src/sync/sync_error.ts";
 import { corpusFile, corpusNames, corpusTest } from "../../support/corpus.ts";
 import { buildRecord } from "../../guest/support/records.ts";
 import { entries, inFolder } from "../shader_cache/support.ts";
-import { literalProgram } from "./support.ts";
+import { literalProgram, S_ENDPGM, S_TRAP } from "./support.ts";
 
 /** Writes a `.sb` file of a compute shader. */
 function computeFile(folder: string, name: string, code: number[]): string {
@@ -66,6 +68,82 @@ Deno.test("files that are none, or no record, are the call's own errors", () =>
     } finally {
       await shaders.close();
     }
+  }));
+
+Deno.test("a shader of another registry, or none, is refused by each call, and this registry goes on", () =>
+  inFolder(async (folder) => {
+    const [here, there] = [1, 2].map(() => openShaders({ threads: 1, cache: false }));
+    try {
+      const file = computeFile(folder, "fill.sb", literalProgram(7)), state = { groupSize: [64, 1, 1] } as const;
+      here.load(computeFile(folder, "other.sb", literalProgram(8)));
+      there.load(file);
+      const foreign = [there.load(file), { record: readShaderFile(file), hash: "" }];
+      for (const shader of foreign) {
+        const calls = [
+          () => here.resolveShaderAbi(shader, state),
+          () => here.use(shader, state),
+          () => here.unregister(shader),
+        ];
+        for (const call of calls) {
+          assertEquals(assertThrows(call, InvalidInputError).code, "registry.foreign-shader");
+        }
+      }
+      assertEquals([here.snapshot(), here.use(here.load(file), state).instructions], [1, 1]);
+    } finally {
+      await here.close();
+      await there.close();
+    }
+  }));
+
+Deno.test("a state that no dispatch can have is the call's own error: workgroups of no or too many threads, waves of 48", () =>
+  inFolder(async (folder) => {
+    const shaders = openShaders({ threads: 1, cache: false });
+    try {
+      const file = computeFile(folder, "fill.sb", literalProgram(7)), shader = shaders.load(file);
+      const sizes = [[0, 1, 1], [NaN, 1, 1], [-1, -1, 1], [1.5, 2, 1], [1025, 1, 1], [32, 32, 2], [64]];
+      const states: ShaderState[] = [
+        ...sizes.map((groupSize) => ({ groupSize } as unknown as ShaderState)),
+        { groupSize: [64, 1, 1], waveSize: 48 as 64 },
+        {}, // nor does the record say it
+      ];
+      for (const state of states) {
+        for (const call of [() => shaders.resolveShaderAbi(shader, state), () => shaders.use(shader, state)]) {
+          const { code, message, place } = assertThrows(call, InvalidInputError);
+          assertEquals([code, place.file, place.fileOffset !== undefined], ["registry.state", file, true]);
+          assertMatch(message, /^the compute shader [0-9a-f]{16} at 0x[0-9a-f]+/);
+        }
+      }
+      assertEquals(shaders.snapshot(), 1, "nothing was asked for");
+    } finally {
+      await shaders.close();
+    }
+  }));
+
+Deno.test("errors of a shader file say its name, the offset in it and the guest address, also of code that was damaged", () =>
+  inFolder(async (folder) => {
+    const shaders = openShaders({ threads: 1, cache: false, log: () => {} }),
+      state = { groupSize: [64, 1, 1] } as const;
+    const file = computeFile(folder, "trap.sb", [...literalProgram(7).slice(0, 2), S_TRAP, S_ENDPGM]);
+    const codeAt = Number(readShaderFile(file).codeAddress);
+    try {
+      const shader = shaders.load(file), { codeAddress } = shader.record;
+      const { place, message } = assertThrows(() => shaders.use(shader, state), RefusedError, "s_trap");
+      assertEquals([place.file, place.fileOffset, place.guestAddress], [file, codeAt + 8, codeAddress + 8n]);
+      assertMatch(message, /^the compute shader [0-9a-f]{16} at /);
+      // VOP2 opcode 0 is none.
+      const bytes = Deno.readFileSync(file);
+      bytes.set([0, 0, 0, 0], codeAt + 8);
+      Deno.writeFileSync(file, bytes);
+      const damaged = assertThrows(() => shaders.load(file), InvalidInputError).place;
+      assertEquals([damaged.file, damaged.fileOffset, damaged.pc], [file, codeAt + 8, 8]);
+    } finally {
+      await shaders.close();
+    }
+    const shader = readShaderFile(file);
+    assertEquals(
+      assertThrows(() => shaders.use({ record: shader, hash: "" }, state), SyncError).code,
+      "registry.closed",
+    );
   }));
 
 corpusTest(
