@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
-import { type Check, testChecks, WAVES } from "./check.ts";
+import { type Check, test, testChecks, WAVES } from "./check.ts";
 import { assertWordsEqual, interpreted, onHost, randomInput, type WaveCase } from "./frame.ts";
 import { INPUTS } from "./guest.ts";
 import { expectedOutput, type ModelWave } from "./model.ts";
@@ -137,6 +137,17 @@ const ended = WAVES.flatMap((waveSize): Check[] => {
 });
 testChecks("Waves that end before others come to a barrier", ended);
 
+test("packed waves that end before others come to a barrier do what the ISA says on hosts of 8, 16, 32 and 64 lanes", () => {
+  ended.forEach((c, k) => {
+    for (const width of [8, 16, 32, 64] as const) {
+      if (width > c.waveSize) continue;
+      const { output, laneMode } = onHost(width, c, c.input!.slice(), k, "packed");
+      assertWordsEqual(c, output, expectedOutput(c, c.input!, c.model), `${c.name}, ${width} lanes`);
+      assert(laneMode === "packed" || c.laneMode === "laneless", laneMode);
+    }
+  });
+});
+
 /** A barrier in each arm of a branch that a pair of waves takes, and what they tell each other there. */
 function apart(waveSize: 32 | 64): WaveCase {
   const threads = 2 * waveSize;
@@ -177,7 +188,7 @@ function behind(waveSize: 32 | 64): WaveCase {
   };
 }
 
-Deno.test("waves that wait at different barriers are refused by name in every mode; the interpreter counts them", () => {
+test("waves that wait at different barriers are refused by name in every mode; the interpreter counts them", () => {
   for (const waveSize of WAVES) {
     const c = apart(waveSize), input = randomInput(c, 5);
     assertWordsEqual(
