@@ -117,7 +117,8 @@ function nestedRounds(
   let first = ifs[0], count = 0;
   while (follows(first - period)) first -= period;
   for (let at = first; follows(at); at += period) count++;
-  if (count > 0 && hasRound(first + count * period)) count++;
+  const end = first + count * period;
+  if (count > 0 && hasRound(end) && sameShape(ir, end, end + period)) count++;
   if (count < 2) return undefined;
   const tail = tailOf(ir, first, ifOf(first, 1), structure)!;
   /** What stands behind the If number `n` of a round, if it is what stands behind the others. */
@@ -198,7 +199,12 @@ function rowsOf(
   for (let start = low; start < low + period && start + least * period <= high && tried < PLACES; start++) {
     if (parentOf[start] !== parent || !beginsRound(ir, start)) continue;
     tried++;
-    const rounds: Rounds = { ir, start, period, count: Math.floor((high - start) / period) };
+    let count = Math.floor((high - start) / period);
+    // Phis of the last construct that the other rounds' do not have must stay right behind it.
+    const behind = ir.op[start + count * period];
+    if (behind === Op.Phi || behind === Op.BreakPhi) count--;
+    if (count < least) continue;
+    const rounds: Rounds = { ir, start, period, count };
     const run = longestRun(rounds);
     if (run === undefined || run.count < least) continue;
     const from = start + run.first * period;
@@ -279,7 +285,7 @@ function nestedResults(ir: Ir, from: number, to: number, period: number, end: nu
   return [...used].sort((x, y) => x - y);
 }
 
-/** See {@linkcode Repetition.pcStep}; undefined where it differs, or where an access is in a loop that was made already. */
+/** See {@linkcode Repetition.pcStep}; undefined where it differs, where an access may fail in some rounds only, or is in a loop that was made already. */
 function pcStepOf(
   ir: Ir,
   from: number,
@@ -289,7 +295,9 @@ function pcStepOf(
 ): number | undefined {
   let step: number | undefined;
   for (let i = from; i < from + period; i++) {
-    if (!mayFail(i)) continue;
+    const fails = mayFail(i);
+    for (let later = i + period; later < to; later += period) if (mayFail(later) !== fails) return undefined;
+    if (!fails) continue;
     if (ir.pcAdded.has(i)) return undefined;
     step ??= ir.pc[i + period] - ir.pc[i];
     for (let later = i + period; later < to; later += period) {
