@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { AnyAgcError, hex, InvalidInputError, RefusedError, withPlace } from "../errors.ts";
+import { AnyAgcError, type ErrorPlace, hex, InvalidInputError, RefusedError, withPlace } from "../errors.ts";
 import type { ShaderSource } from "../guest/shader_source.ts";
 import { opcodeId } from "../rdna/table.ts";
 import { decode } from "../rdna/decode.ts";
@@ -31,6 +31,8 @@ export interface FusedShader {
 
 /** Code is loaded at multiples of this (SPI_SHADER_PGM_LO counts 256 bytes). */
 const ALIGNMENT = 256;
+/** What OpenAGC's code takes for the high half of all code addresses. */
+const CODE_HIGH = 2n;
 const S_CODE_END = 0xbf9f_0000;
 const endpgm = opcodeId("s_endpgm"), setpc = opcodeId("s_setpc_b64");
 
@@ -48,9 +50,9 @@ export function fuseShaderHalves(front: ShaderSource, back: ShaderSource): Fused
   if (front.target !== back.target) throw notHalves(front, back, `they are for ${front.target} and ${back.target}`);
   const name = `${front.name} + ${back.name}`;
   try {
-    const goesOn = endsWithJump(front);
+    const goesOn = inFile(front, () => endsWithJump(front));
     if (!goesOn) {
-      if (!isEmpty(back)) {
+      if (!inFile(back, () => isEmpty(back))) {
         throw notHalves(front, back, "the front half does not go on with the back half, which is not empty");
       }
       return { name, front, back, code: front.code, program: programOf(stage, front, back, stages[0]) };
@@ -72,12 +74,23 @@ export function fuseShaderHalves(front: ShaderSource, back: ShaderSource): Fused
  * The recompiler's request for a fused program.
  *
  * @param codeAddress where its code is: its high half must be 2, which the halves take for that of all code
+ * @throws InvalidInputError `driver.code-address`
  */
 export function fusedRequest(
-  { program, code, front }: FusedShader,
+  { name, program, code, front }: FusedShader,
   codeAddress: bigint,
   device: RecompilerDevice,
 ): RecompileRequest {
+  const last = codeAddress + BigInt(code.byteLength) - 1n;
+  if (codeAddress % BigInt(ALIGNMENT) !== 0n || codeAddress >> 32n !== CODE_HIGH || last >> 32n !== CODE_HIGH) {
+    throw new InvalidInputError(
+      "driver.code-address",
+      `${name} cannot be at ${
+        hex(codeAddress)
+      }: all of its code must be at addresses whose high half is ${CODE_HIGH}, from a multiple of ${ALIGNMENT} on`,
+      { file: front.file, guestAddress: codeAddress },
+    );
+  }
   return program.kind === "vertex"
     ? stageRequest(program.stage, code, codeAddress, front.target, device)
     : groupRequest(program.group, code, codeAddress, front.target, device);
@@ -94,7 +107,22 @@ export function withHalf(error: AnyAgcError, fused: FusedShader): AnyAgcError {
   const at = error.place.pc;
   if (at === undefined) return withPlace(error, { file: fused.front.file }, `${fused.name}: `);
   const { shader, pc } = halfOf(fused, at);
-  return withPlace(error, { file: shader.file }, `the ${shader.stage} shader ${shader.name} at its byte ${hex(pc)}: `);
+  return withPlace(error, placeIn(shader, pc), `the ${shader.stage} shader ${shader.name} at its byte ${hex(pc)}: `);
+}
+
+/** A place in a half's file. */
+function placeIn({ file, codeFileOffset }: ShaderSource, pc = 0): ErrorPlace {
+  return codeFileOffset === undefined ? { file } : { file, fileOffset: codeFileOffset + pc };
+}
+
+/** Looks at a half's code; errors say where it lies in its file. */
+function inFile<Result>(half: ShaderSource, look: () => Result): Result {
+  try {
+    return look();
+  } catch (error) {
+    if (!(error instanceof AnyAgcError)) throw error;
+    throw withPlace(error, placeIn(half, error.place.pc), `the ${half.stage} shader ${half.name}: `);
+  }
 }
 
 function stageOf(front: ShaderSource, back: ShaderSource): GroupStage {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { fuseShaderHalves, halfOf, withHalf } from "../../src/driver/shader_halves.ts";
+import { fusedRequest, fuseShaderHalves, halfOf, withHalf } from "../../src/driver/shader_halves.ts";
 import { InvalidInputError, RefusedError } from "../../src/errors.ts";
 import type { AgcShaderRecord } from "../../src/guest/loaders/agc_record.ts";
 import type { RegisterValue, ShaderSource, ShaderStage } from "../../src/guest/shader_source.ts";
@@ -132,6 +132,35 @@ Deno.test("an error in a fused program names the half that it is in, and the pla
   assertMatch(at(4), /^the geometry-front shader the geometry-front at its byte 0x4: why \(file geometry-front\.sb/);
   assertMatch(at(0x108), /^the geometry-back shader the geometry-back at its byte 0x8: why \(file geometry-back\.sb/);
   assertMatch(at(), /^the geometry-front \+ the geometry-back: why/);
+});
+
+Deno.test("errors of halves have the offset in the file of the half that is wrong, decoding's too", () => {
+  const at = { codeFileOffset: 0x200 }, fused = fuseShaderHalves({ ...front(), ...at }, { ...back(), ...at });
+  const refused = withHalf(new RefusedError("test", "why", { pc: 0x108 }), fused).place;
+  assertEquals([refused.file, refused.fileOffset], ["geometry-back.sb", 0x208]);
+  // 0xec: an encoding that is none, in the front half behind an instruction, and as all of the back half.
+  const cut = front({ code: [0xbf80_0000, 0xec00_0000, ...GO_ON] }), ends = front({ code: [END] });
+  for (const [one, other, wrong] of [[cut, back(), 4], [ends, back({ code: [0xec00_0000] }), 0]] as const) {
+    const { message, place } = assertThrows(
+      () => fuseShaderHalves({ ...one, ...at }, { ...other, ...at }),
+      InvalidInputError,
+    );
+    const half = wrong === 4 ? "front" : "back";
+    assertEquals([place.file, place.fileOffset, place.pc], [`geometry-${half}.sb`, 0x200 + wrong, wrong]);
+    assertMatch(message, new RegExp(`^the geometry-${half} shader the geometry-${half}: not an RDNA2 instruction`));
+  }
+});
+
+Deno.test("a merged program is only where its halves can find each other: from a multiple of 256 on, at 0x2xxxxxxxx", () => {
+  const fused = fuseShaderHalves(front(), back());
+  for (const address of [0x2_0000_0000n, 0x2_ffff_fd00n]) {
+    assertEquals(fusedRequest(fused, address, GENERIC_DEVICE).codeAddress, address);
+  }
+  // The last one: its end has another high half.
+  for (const address of [0x2_0000_0010n, 0n, -256n, 0x3_0000_0000n, 0x2_ffff_ff00n]) {
+    const { code, place } = assertThrows(() => fusedRequest(fused, address, GENERIC_DEVICE), InvalidInputError);
+    assertEquals([code, place.guestAddress], ["driver.code-address", address]);
+  }
 });
 
 Deno.test("the request of a merged group is the same when it was written to a file and read again", () => {
