@@ -67,8 +67,8 @@ export function throwRefusals(refusals: readonly AnyAgcError[], request: Recompi
   }
   const lines = sorted.map(({ summary }, k) => {
     const { pc, guestAddress, words } = placed[k];
-    // What is refused comes first in a summary, up to a colon or the first word.
-    const [, name, why] = /^([^ :]+):? (.*)$/s.exec(summary) ?? [, "", summary];
+    // What is refused comes first in most summaries, up to a colon or the first word.
+    const [, name, why] = /^(?!not |the |an? )([^ :]+):? (.*)$/s.exec(summary) ?? [, "the word", summary];
     return `${name} at pc ${hex(pc)} (guest address ${hex(guestAddress)}, words ${
       words.map((w) => hex(w, 8)).join(" ")
     }): ${why}`;
