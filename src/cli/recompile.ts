@@ -49,10 +49,14 @@ async function run(context: CommandContext) {
   const { name: device, device: abilities } = deviceFor(optionText(context, "device"));
   let dump: string | undefined;
   const start = performance.now();
-  const artifact = placedIn(candidate, () =>
-    recompile(candidate.request(abilities), (name, text) => {
+  const { openRequestDump } = await import("../driver/request_dump.ts");
+  const artifact = placedIn(candidate, () => {
+    const request = candidate.request(abilities);
+    openRequestDump()?.write(request);
+    return recompile(request, (name, text) => {
       if (name === pass) dump = text();
-    }));
+    });
+  });
   const milliseconds = performance.now() - start;
   const { spirv } = artifact, facts = factsOf(artifact);
   if (pass !== undefined && dump === undefined) {

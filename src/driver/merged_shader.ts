@@ -9,6 +9,7 @@ import { loadSb } from "../guest/loaders/sb.ts";
 import { GENERIC_DEVICE } from "../recompiler/generic_device.ts";
 import { recompile } from "../recompiler/recompile.ts";
 import type { GroupLayout } from "../recompiler/stages/group.ts";
+import { openRequestDump } from "./request_dump.ts";
 import { fusedRequest, fuseShaderHalves, withHalf } from "./shader_halves.ts";
 
 /** What a merged program became. */
@@ -52,7 +53,9 @@ export function recompileMergedShader(front: string, back: string, codeAddress =
   const load = (path: string) => loadSb(path, readInputFile(path));
   const fused = fuseShaderHalves(load(front), load(back));
   try {
-    const artifact = recompile(fusedRequest(fused, codeAddress, GENERIC_DEVICE));
+    const request = fusedRequest(fused, codeAddress, GENERIC_DEVICE);
+    openRequestDump()?.write(request);
+    const artifact = recompile(request);
     const { spirv, instructionCount: instructions, group: layout } = artifact, { code, backOffset } = fused;
     return { kind: fused.program.kind, spirv, instructions, code, backOffset, layout };
   } catch (error) {

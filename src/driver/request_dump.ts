@@ -7,13 +7,15 @@ import { hex, UsageError } from "../errors.ts";
 import { programWords } from "../recompiler/recompile.ts";
 import type { RecompileRequest } from "../recompiler/request.ts";
 import { encodeRequest, REQUEST_SUFFIX } from "../recompiler/request_file.ts";
+import { stageOf } from "../recompiler/stages/state.ts";
 import { writeFileAtomically } from "../storage/atomic_file.ts";
 import { byteChecksum } from "../storage/byte_checksum.ts";
 import { switchValue } from "../switches.ts";
 
 /** Name of a request's file: stage, address, wave size, hash of the file's content. */
-export function requestFileName({ codeAddress, waveSize }: RecompileRequest, content: Uint8Array): string {
-  return `compute_${hex(codeAddress)}_wave${waveSize}_${byteChecksum(content).toHex()}${REQUEST_SUFFIX}`;
+export function requestFileName(request: RecompileRequest, content: Uint8Array): string {
+  const { codeAddress, waveSize } = request;
+  return `${stageOf(request)}_${hex(codeAddress)}_wave${waveSize}_${byteChecksum(content).toHex()}${REQUEST_SUFFIX}`;
 }
 
 /** A folder of requests. */

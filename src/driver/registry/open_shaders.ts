@@ -11,6 +11,7 @@ import { roundUpToPage } from "../../guest/memory/address.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { createRoom, Pool, type Room } from "../pools/room.ts";
 import { WorkerPool } from "../pools/worker_pool.ts";
+import { openRequestDump } from "../request_dump.ts";
 import { openShaderCache } from "../shader_cache/open_cache.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { SyncError } from "../../sync/sync_error.ts";
@@ -100,6 +101,7 @@ export class Shaders {
       host: { target: "gfx1013", device: GENERIC_DEVICE },
       memory: this.#memory,
       cache: this.#cache,
+      dump: openRequestDump(),
       log,
       synchronous: options.synchronous,
     });

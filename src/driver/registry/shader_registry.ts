@@ -25,6 +25,7 @@ import { switchFlag } from "../../switches.ts";
 import type { LogLine } from "../pools/failures.ts";
 import type { PreparationServices } from "../pools/preparation.ts";
 import type { Room } from "../pools/room.ts";
+import type { RequestDump } from "../request_dump.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { type Abi, recordAbi } from "./abi.ts";
 import { type Program, RawPrograms, RegisteredShader, type Variant } from "./programs.ts";
@@ -46,6 +47,8 @@ export interface RegistryOptions {
   readonly services?: PreparationServices;
   /** Told when a variant was queued for the preparation pool, whose workers may not have been started. */
   readonly queued?: () => void;
+  /** Gets every request that this isolate plans. */
+  readonly dump?: RequestDump;
   /** Told what went wrong in the background; console.error when left out. */
   readonly log?: LogLine;
   /** Most registrations and variants; default 65,536. */
@@ -101,14 +104,14 @@ export class ShaderRegistry {
     lock: SharedMutex,
     codes: KeyedTable,
   ) {
-    const { host, memory, cache, services, queued, log = services?.log ?? console.error } = options;
+    const { host, memory, cache, services, queued, dump, log = services?.log ?? console.error } = options;
     this.#room = room;
     this.#host = host;
     this.#memory = memory;
     this.#say = log;
     const synchronous = options.synchronous ?? switchFlag("APS5_SYNC_SHADER_PREPARE");
     const kept = services ?? (cache === undefined ? {} : servicesOf(cache));
-    this.#variants = new VariantMaker(room, host, { ...kept, log }, synchronous, queued);
+    this.#variants = new VariantMaker(room, host, { ...kept, log }, synchronous, queued, dump);
     this.#log = entries;
     this.#lock = lock;
     this.#codes = new CodeStore(room, codes, options.hash);

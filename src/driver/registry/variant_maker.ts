@@ -24,6 +24,7 @@ import {
   raiseArtifact,
 } from "../pools/preparation.ts";
 import type { Room } from "../pools/room.ts";
+import type { RequestDump } from "../request_dump.ts";
 import type { Abi, ComputeAbi } from "./abi.ts";
 import { type Program, RegisteredShader, type Variant } from "./programs.ts";
 
@@ -51,11 +52,13 @@ export class VariantMaker {
   readonly #services: PreparationServices & { readonly log: LogLine };
   readonly #synchronous: boolean;
   readonly #queued: () => void;
+  readonly #dump: RequestDump | undefined;
 
   /**
    * @param services artifacts of earlier runs, if any
    * @param synchronous resolving recompiles on the calling thread
    * @param queued told when something was queued
+   * @param dump gets every request, before anybody recompiles it
    */
   constructor(
     room: Room,
@@ -63,12 +66,14 @@ export class VariantMaker {
     services: PreparationServices & { readonly log: LogLine },
     synchronous: boolean,
     queued: () => void = () => {},
+    dump?: RequestDump,
   ) {
     this.#room = room;
     this.#host = host;
     this.#services = services;
     this.#synchronous = synchronous;
     this.#queued = queued;
+    this.#dump = dump;
   }
 
   /**
@@ -103,6 +108,7 @@ export class VariantMaker {
     const planned = shader.planned.get(state.key), known = planned && this.#known(planned);
     if (known !== undefined && (known === "registered" || !this.#synchronous)) return known;
     const request = this.request(shader, state), keyed = keyOfRequest(request);
+    this.#dump?.write(request);
     shader.planned.set(state.key, keyed.key);
     if (this.#synchronous) return this.#resolveNow(shader, request, keyed);
     const found = this.#known(keyed.key) ?? this.#fromCache(shader, request, keyed.key);
@@ -161,6 +167,7 @@ export class VariantMaker {
   /** See `ShaderRegistry.make`. */
   make(program: Program, request: RecompileRequest): Variant {
     const keyed = keyOfRequest(request);
+    this.#dump?.write(request);
     const failing = (error: unknown) => this.#markFailed(program, keyed.key, error);
     for (;;) {
       let ready: PreparedArtifact;

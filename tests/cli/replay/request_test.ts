@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { openShaders, recompileMergedShader } from "../../../mod.ts";
 import { GENERIC_DEVICE } from "../../../src/cli/recompile/device.ts";
 import { RequestDump } from "../../../src/driver/request_dump.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
@@ -7,7 +8,10 @@ import { encodeRequest } from "../../../src/recompiler/request_file.ts";
 import { makeRequest } from "../../support/lift.ts";
 import { COPY, STEP } from "../../support/machine_code.ts";
 import { Random } from "../../support/random.ts";
+import { EXPORT_END, S_TRAP } from "../../driver/registry/support.ts";
 import { inFolder } from "../../driver/shader_cache/support.ts";
+import { buildRecord } from "../../guest/support/records.ts";
+import { corpusFile, corpusTest } from "../../support/corpus.ts";
 import { anyagc, projectFile } from "../support.ts";
 
 const request = (changes: Partial<RecompileRequest> = {}) =>
@@ -152,6 +156,68 @@ Deno.test("hostile and cut-off requests: a clear error that names the file, neve
       assert(!errors.includes("the recompiler fails on it"), `${[...code].map((w) => w.toString(16))}: ${errors}`);
     }
   }));
+
+/** Writes a pixel shader's file: float mode 0xc0, one target of four f32 numbers, no interpolants. */
+function pixelFile(folder: string, name: string, code: number[]): string {
+  const { bytes } = buildRecord({
+    type: 1,
+    code,
+    sh: [[0x008, 0], [0x009, 0], [0x00a, 0xc0 << 12], [0x00b, 4]],
+    cx: [[0x1b3, 2], [0x1b4, 2], [0x1b6, 0x8000], [0x1c5, 9], [0x08f, 0xf], [0x203, 0x10]],
+  }, { form: "file-offset" });
+  Deno.writeFileSync(`${folder}/${name}`, bytes);
+  return `${folder}/${name}`;
+}
+
+async function dumpingTo(folder: string, work: () => Promise<unknown>): Promise<string[]> {
+  Deno.env.set("APS5_DUMP_SHADERS", folder);
+  try {
+    await work();
+  } finally {
+    Deno.env.delete("APS5_DUMP_SHADERS");
+  }
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+Deno.test("what the registry and anyagc recompile ask for is dumped with its stage in the name, failures too, and replayed", () =>
+  inFolder(async (folder) => {
+    const good = pixelFile(folder, "good.sb", EXPORT_END), bad = pixelFile(folder, "bad.sb", [S_TRAP, ...EXPORT_END]);
+    const names = await dumpingTo(`${folder}/registry`, async () => {
+      const shaders = openShaders({ threads: 1, cache: false, log: () => {} });
+      try {
+        shaders.use(shaders.load(good), {});
+        assertEquals(shaders.resolveShaderAbi(shaders.load(bad), {}) === "registered", false);
+      } finally {
+        await shaders.close();
+      }
+    });
+    assertEquals(names.length, 2);
+    const texts: string[] = [];
+    for (const name of names) {
+      assertMatch(name, /^pixel_0x2000[0-9a-f]{5}_wave32_[0-9a-f]{16}\.request\.json$/);
+      const { code, text, errors } = await anyagc("replay", `${folder}/registry/${name}`);
+      texts.push(`${code} ${text}${errors}`);
+    }
+    texts.sort();
+    assertMatch(texts[0], /^0 .*: recompiled, pixel shader [0-9a-f]{16} at 0x2000[0-9a-f]+: 2 instructions became/);
+    assertMatch(texts[1], /^1 .*pixel shader [0-9a-f]{16}: .*s_trap.*file .*\/pixel_0x2000/s);
+    const [name] = await dumpingTo(`${folder}/command`, () => anyagc("recompile", good, "--device", "generic"));
+    assertMatch(name, /^pixel_0x0_wave32_/);
+    assertEquals((await anyagc("replay", `${folder}/command/${name}`)).code, 0);
+  }));
+
+corpusTest(
+  "the request of a merged program's two files is dumped, and replayed",
+  "openagc",
+  () =>
+    inFolder(async (folder) => {
+      const files = ["front", "back"].map((half) => corpusFile("openagc", `triangle_ngg_${half}.sb`));
+      const names = await dumpingTo(folder, () => Promise.resolve(recompileMergedShader(files[0], files[1])));
+      assertEquals(names.length, 1);
+      assertMatch(names[0], /^compute_0x200000000_wave32_/);
+      assertEquals((await anyagc("replay", `${folder}/${names[0]}`)).code, 0);
+    }),
+);
 
 Deno.test("--compare and --artifacts are refused for a program", async () => {
   const { code, errors } = await anyagc("replay", projectFile("shaders/julia/program.json"), "--compare", "windows=1");
