@@ -377,11 +377,14 @@ Deno.test("an exchange behind a lane's own break in the same loop is refused", (
   assertThrows(() => emitValid(ir, request()), RefusedError, "the workgroup does not share");
 });
 
-Deno.test("a barrier is refused below a lane's own condition, and taken below one of a wave: there the guest vouches for it", () => {
+Deno.test("a barrier is refused, by name and pc, where not the whole workgroup comes by", () => {
   const emit = (p: Lanes, size: number) => emitValid(p.ir, request({ workgroupSize: [size, 1, 1] }));
-  const error = assertThrows(() => emit(below("lane", 64, Op.Barrier), 64), RefusedError, "Barrier");
-  assertEquals([error.code, error.place.pc], ["recompiler.barrier", 4]);
-  emit(below("wave", 64, Op.Barrier), 64);
+  for (const kind of ["lane", "wave"] as const) {
+    const error = assertThrows(() => emit(below(kind, 64, Op.Barrier), 64), RefusedError, "Barrier");
+    assertEquals([error.code, error.place.pc], ["recompiler.barrier", 4]);
+  }
+  emit(below("wave", 32, Op.Barrier), 32); // one wave: wave-uniform is workgroup-uniform
+  emit(below("workgroup", 64, Op.Barrier), 64);
 });
 
 Deno.test("LDS and exchange slots together must fit into the device's workgroup memory", () => {
