@@ -44,6 +44,11 @@ const ngg = (name: string, message: RegExp, lines: Lines, state: Partial<VertexS
 const whole = { depth: { ...pixelState().depth, alphaToMask: true }, depthFormat: "32_r" } as const;
 
 const INTERPOLATION: RefusedProgram[] = [
+  pixel("the primitive mask as a number", /the program reads the primitive mask as a number/, [
+    TAKE_MASK,
+    ...interpolate(0),
+    "v_mov_b32 v10, s4",
+  ]),
   pixel("M0 is another number", /M0 is not the primitive mask/, ["s_mov_b32 m0, 5", ...interpolate(0)]),
   pixel("a second step without a first", /no first step of the same attribute/, [
     TAKE_MASK,

@@ -11,6 +11,9 @@ import { INPUT, StageVariables } from "./variables.ts";
 /** Bits of the ancillary register: the sample's number, the target's layer (AMD register headers and Mesa, nir_load_sample_id and nir_load_layer_id). */
 const SAMPLE_SHIFT = 8, SAMPLE_MASK = 0xf00, LAYER_SHIFT = 16, LAYER_MASK = 0x1fff_0000;
 
+/** What reads an attribute; interpolation.ts looks at the operands. */
+const ATTRIBUTES: ReadonlySet<number> = new Set([Op.Interpolate, Op.InterpolateP1, Op.Parameter]);
+
 /** What the entry block of a graphics stage reads. */
 export class StageInputs extends Inputs {
   readonly variables = new StageVariables(this.e.module);
@@ -95,9 +98,12 @@ export class StageInputs extends Inputs {
         });
       case InputKind.PixelInput:
         return this.once(`pixel${index}`, () => this.pixelInput(i, index >> 2));
-      case InputKind.PrimitiveMask:
+      case InputKind.PrimitiveMask: {
         // Attributes name it as their M0 and read nothing of it: see interpolation.ts.
-        return -1;
+        const user = this.numberUser(i);
+        if (user < 0) return -1;
+        throw e.refuseAt(user, "stage-input", "the program reads the primitive mask as a number");
+      }
       case InputKind.NotLoaded: {
         const register = index < 256 ? `s${index}` : `v${index - 256}`;
         throw this.refuseUse(i, `${register}, which the hardware does not load for this stage`);
@@ -142,20 +148,20 @@ export class StageInputs extends Inputs {
       case PsInput.PullModel:
         throw this.refuseUse(i, PS_INPUTS[input].name);
       default:
-        return this.isNumber(i) ? this.barycentric(i, input) : -1; // attributes only name them, see interpolation.ts
+        return this.numberUser(i) >= 0 ? this.barycentric(i, input) : -1; // attributes only name them, see interpolation.ts
     }
   }
 
-  /** Whether an input is more than what an attribute is interpolated with. */
-  private isNumber(i: number): boolean {
+  /** The first user for which an input is more than what an attribute is interpolated with; -1 if there is none. */
+  private numberUser(i: number): number {
     const { ir } = this.e;
     for (let user = i + 1; user < ir.length; user++) {
       const operands = VALUE_OPERANDS[ir.op[user]], columns = [ir.a[user], ir.b[user], ir.c[user], ir.d[user]];
-      if (operands & 16 && ir.pool.slice(ir.a[user], ir.a[user] + ir.b[user]).includes(i)) return true;
-      if (ir.op[user] === Op.Interpolate) continue;
-      if (columns.some((each, k) => (operands >> k & 1) !== 0 && each === i)) return true;
+      if (operands & 16 && ir.pool.slice(ir.a[user], ir.a[user] + ir.b[user]).includes(i)) return user;
+      if (ATTRIBUTES.has(ir.op[user])) continue;
+      if (columns.some((each, k) => (operands >> k & 1) !== 0 && each === i)) return user;
     }
-    return false;
+    return -1;
   }
 
   /** I or J as a number: the weight of the primitive's second or third vertex (Mesa, radv_nir_lower_fs_barycentric.c, goes the other way). */
