@@ -48,7 +48,10 @@ export class EntryWriter {
     try {
       const { entryLimitBytes } = this.#limits;
       if (bytes.length > entryLimitBytes) throw new Error(`an artifact of ${bytes.length} bytes is not kept`);
-      writeFileAtomically(`${this.#folder}/${name}`, bytes, FILE_MODE);
+      const path = `${this.#folder}/${name}`, there = this.#stat(name);
+      // A pipe would be written to, and waits for a reader.
+      if (there?.isFile === false) throw new Error(`${path} is in the way: it is no file`);
+      writeFileAtomically(path, bytes, FILE_MODE);
       this.counts.written++;
       this.#unswept += bytes.length;
       return undefined;

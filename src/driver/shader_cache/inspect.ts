@@ -24,8 +24,12 @@ export function inspectShaderCache(folder: string): CacheInspection | undefined 
   const damaged: string[] = [];
   let entries = 0, otherVersions = 0, bytes = 0;
   try {
-    for (const { name } of Deno.readDirSync(folder)) {
+    for (const { name, isFile } of Deno.readDirSync(folder)) {
       if (!name.endsWith(ENTRY_SUFFIX)) continue;
+      if (!isFile) {
+        damaged.push(name); // a folder, or a pipe, which nobody writes to
+        continue;
+      }
       const content = readIfThere(`${folder}/${name}`);
       if (content === undefined) continue;
       bytes += content.length;

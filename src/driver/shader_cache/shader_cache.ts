@@ -93,7 +93,8 @@ export class ShaderCache {
     this.#usable = ensurePrivate(folder);
     if (!this.#usable) return;
     try {
-      for (const { name } of Deno.readDirSync(folder)) this.#list(name);
+      // Opening a pipe would wait for a writer.
+      for (const { name, isFile } of Deno.readDirSync(folder)) if (isFile) this.#list(name);
     } catch {
       // It was removed, or may not be read: nothing is found, and writing says what it says.
     }

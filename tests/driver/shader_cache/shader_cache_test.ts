@@ -365,3 +365,25 @@ Deno.test("looking through a folder finds the whole entries, those of other vers
     const found = inspectShaderCache(folder)!;
     assertEquals([found.entries, found.otherVersions, found.damaged], [MADE.length - 2, 1, [names[0]]]);
   }));
+
+Deno.test("what is no file under an entry's name, a folder or a pipe, is neither read nor written to: nothing waits for it", () =>
+  inFolder((folder) => {
+    filled(folder);
+    const name = entries(folder)[0], path = `${folder}/${name}`, bytes = Deno.readFileSync(path);
+    const { request, artifact } = MADE.find((made) => entryName(requestKey(made.request), made.request.code) === name)!;
+    const makes = [() => Deno.mkdirSync(path), () => new Deno.Command("mkfifo", { args: [path] }).outputSync()];
+    for (const make of makes) {
+      Deno.removeSync(path);
+      make();
+      const cache = new ShaderCache(folder);
+      assertEquals([cache.find(request), cache.counts.reads], [undefined, 0]);
+      cache.add(request, artifact);
+      cache.flush();
+      assertEquals([cache.counts.failed, cache.notes], [1, [`${path} is in the way: it is no file`]]);
+      assertEquals(Deno.statSync(path).isFile, false);
+      assertEquals(inspectShaderCache(folder)!.damaged, [name]);
+    }
+    Deno.removeSync(path);
+    Deno.writeFileSync(path, bytes);
+    assertEquals(new ShaderCache(folder).find(request), artifact);
+  }));
