@@ -21,6 +21,7 @@ import { type Artifact, type RecompileRequest, threadsOf } from "./request.ts";
 import { failingAccesses } from "./spirv/access_word.ts";
 import { emitCompute, type EmitOptions } from "./spirv/emit.ts";
 import { exchangeCost, observesWave, packedIsCheaper } from "./spirv/lane_mode.ts";
+import { takesMoreRounds } from "./spirv/loop_limit.ts";
 import { TooManyResources } from "./spirv/resolved.ts";
 import { checkGroup, groupLayout, knownRegisters } from "./stages/group.ts";
 import { recompileStage } from "./stages/recompile_stage.ts";
@@ -82,7 +83,8 @@ export function recompile(
   const seen = dropUnseenChoices(ir, true);
   const halves = dropUnseenHalves(seen.ir);
   if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir, true));
-  const rolled = reroll(ir, (ir) => failingAccesses(ir, request));
+  const loops = reroll(ir, (ir) => failingAccesses(ir, request));
+  const rolled = request.device.endsLoops === true && takesMoreRounds(ir, loops) ? ir : loops;
   observe?.("final", () => dumpIr(rolled));
   const packed = (reason: string, instead?: LaneModeRefusal): Artifact => {
     const shape = requirePackShape(request, instead);

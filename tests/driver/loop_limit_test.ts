@@ -211,6 +211,61 @@ function moduleWords(words: readonly number[], endsLoops: boolean | undefined): 
   return spirv.length;
 }
 
+/** A loop of s2 rounds, in which 16 rounds of another one are unrolled; each has a branch. */
+function unrolled(rounds: number): LongProgram {
+  const expected = () => {
+    let x = 0;
+    for (let outer = rounds; outer > 0; outer--) {
+      for (let k = 1; k <= 16; k++) x = step((outer >> k & 1) !== 0 ? steps(20, x) : x);
+    }
+    return x;
+  };
+  return program(expected, (code) => {
+    const at = code.at + 1, start = code.label();
+    code.sop1("s_mov_b32", 8, 2);
+    code.bind(start);
+    for (let k = 1; k <= 16; k++) {
+      const end = code.label();
+      code.sop2("s_lshr_b32", 12, 8, int(k));
+      code.sop2("s_and_b32", 12, 12, int(1));
+      code.sopc("s_cmp_eq_u32", 12, int(0));
+      code.branch("s_cbranch_scc1", end);
+      for (let n = 0; n < 20; n++) emitStep(code);
+      code.bind(end);
+      emitStep(code);
+    }
+    code.sop2("s_sub_u32", 8, 8, int(1));
+    code.sopc("s_cmp_lg_u32", 8, int(0));
+    code.branch("s_cbranch_scc1", start);
+    return at;
+  });
+}
+
+deviceTest(
+  "rounds that are unrolled in a long loop are not rolled up where that would bring it to the device's limit",
+  (device) => {
+    right(device, unrolled(6000), 6000);
+  },
+);
+
+Deno.test("rounds in a loop of unknown length stay unrolled on devices that end loops, and on no others", () => {
+  for (const endsLoops of [false, true]) {
+    let final = "";
+    recompile(
+      makeRequest({
+        code: Uint32Array.from(unrolled(1).words),
+        target: "gfx1013",
+        waveSize: 32,
+        workgroupSize: [LANES, 1, 1],
+        userSgprCount: 3,
+        device: { ...PLAIN_DEVICE, endsLoops },
+      }),
+      (pass, text) => final = pass === "final" ? text() : final,
+    );
+    assertEquals(final.match(/ Loop /g)?.length, endsLoops ? 1 : 2);
+  }
+});
+
 Deno.test("looking at loops costs words only on devices that end them, and only where loops may be long", () => {
   const { words } = single(70_000);
   assertEquals(moduleWords(words, false), moduleWords(words, undefined));

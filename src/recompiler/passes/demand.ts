@@ -58,8 +58,10 @@ class Demand {
       stable = true;
       for (let i = 1; i < ir.length; i++) {
         if (ir.op[i] !== Op.LoopPhi) continue;
-        const found = this.knownBefore(demand[i], this.loopOf(i));
-        if (found === (suspected.get(i) ?? UNSEEN)) continue;
+        const before = suspected.get(i) ?? UNSEEN, now = this.knownBefore(demand[i], this.loopOf(i));
+        // Never more than before: sets that are cut to MOST may gain conditions when others lose some, and this would not end.
+        const found = before === UNSEEN ? now : now === UNSEEN ? before : this.meet(before, now);
+        if (found === before) continue;
         suspected.set(i, found);
         stable = false;
       }

@@ -91,13 +91,32 @@ function checkFunction(functions: RuntimeFunctions): number {
 
 /** Most rounds that all loops take together; Infinity where it is not known. */
 export function totalRounds(ir: Ir): number {
+  return sumOfRounds(ir, false);
+}
+
+/**
+ * Whether loops that were made of unrolled code (passes/reroll.ts) may bring a program to the limit that did well without them: there are more than a few
+ * rounds in all, or they stand in a loop of unknown length, whose rounds may be as many as the limit allows.
+ */
+export function takesMoreRounds(before: Ir, after: Ir): boolean {
+  const total = totalRounds(after);
+  if (total <= SMALL || before === after) return false;
+  return total < Infinity || sumOfRounds(after, true) > sumOfRounds(before, true);
+}
+
+/** Rounds of all loops; `each`: only of loops of unknown length and in such, for each round of those. */
+function sumOfRounds(ir: Ir, each: boolean): number {
   const structure = indexStructure(ir);
   let total = 0;
   for (let i = 1; i < ir.length; i++) {
     if (ir.op[i] !== Op.Loop) continue;
-    let product = 1;
-    for (let loop = i; loop >= 0; loop = structure.loopOf[loop]) product *= roundsOf(ir, structure, loop);
-    total += product;
+    let product = 1, counts = !each;
+    for (let loop = i; loop >= 0; loop = structure.loopOf[loop]) {
+      const rounds = roundsOf(ir, structure, loop);
+      if (rounds === Infinity) counts = true;
+      product *= rounds === Infinity && each ? 1 : rounds;
+    }
+    if (counts) total += product;
   }
   return total;
 }
