@@ -39,7 +39,7 @@ Deno.test("a program that obeys the rules is accepted, and dumps readably", () =
   assertEquals(dumpIr(ir).split("\n").map((line) => line.slice(6)), [
     "%1:u32 = Input LaneId",
     "%3:bool = ULt %1, 3",
-    "Loop",
+    "Loop #0",
     "  %5:u32 = LoopPhi %1, %12",
     "  If %3 Lane",
     "    %7:u32 = IAdd %5, %1",
