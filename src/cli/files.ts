@@ -6,9 +6,11 @@
 import { UsageError } from "../errors.ts";
 import { writeFileAtomically } from "../storage/atomic_file.ts";
 
-/** Reads a file that the user named. @throws UsageError with the cause in words */
-export async function readInput(path: string): Promise<Uint8Array<ArrayBuffer>> {
+/** Reads a file that the user named, of `most` bytes at most. @throws UsageError with the cause in words */
+export async function readInput(path: string, most = Infinity): Promise<Uint8Array<ArrayBuffer>> {
   try {
+    const { size } = await Deno.stat(path);
+    if (size > most) throw new Error(`${size} bytes; such files are read up to ${most} bytes`);
     return await Deno.readFile(path);
   } catch (error) {
     throw new UsageError("cli.unreadable-file", `cannot read ${path}: ${cause(error)}`, { file: path });

@@ -7,6 +7,8 @@ import type { ReplayContext, ReplayKind, ReplayOutcome } from "./kind.ts";
 /** Every request's file begins so. */
 const HEAD = /^\s*\{\s*"schema"\s*:\s*"anyagc\.request\//;
 const SUFFIX = ".request.json";
+/** A request of 1 MiB of code has 2.5 MB, a module at most what the shader cache keeps. */
+const MAX_REQUEST_BYTES = 16 << 20, MAX_ARTIFACT_BYTES = 64 << 20;
 
 /** Requests to the recompiler (`APS5_DUMP_SHADERS`): recompiled, and compared where that is asked for. */
 export const REQUEST_KIND: ReplayKind = {
@@ -25,7 +27,7 @@ interface Recompiled {
 
 async function replay(file: string, { compare, artifacts }: ReplayContext): Promise<ReplayOutcome> {
   const { decodeRequest } = await import("../../recompiler/request_file.ts");
-  const input = decodeRequest(await readInput(file), file), { request, shader, stage } = input;
+  const input = decodeRequest(await readInput(file, MAX_REQUEST_BYTES), file), { request, shader, stage } = input;
   const made = await recompiled(input, request, file), { artifact } = made;
   const lines = [`passes: ${made.passes.map(({ name, milliseconds }) => `${name} ${ms(milliseconds)}`).join(", ")}`];
   const data: Record<string, unknown> = {
@@ -63,7 +65,7 @@ async function otherOf(
   }
   const { ARTIFACT_SUFFIX, readArtifact } = await import("./artifact_file.ts");
   const path = isFolder(compare) ? `${compare}/${baseName(file)}${ARTIFACT_SUFFIX}` : compare;
-  const other = readArtifact(await readInput(path), path);
+  const other = readArtifact(await readInput(path, MAX_ARTIFACT_BYTES), path);
   if (other.shader !== input.shader) {
     const { UsageError } = await import("../../errors.ts");
     throw new UsageError(

@@ -144,6 +144,10 @@ Deno.test("hostile and cut-off requests: a clear error that names the file, neve
       assert(code === 1 || code === 2, `exit code ${code}`);
     }
     assert(failed > 200, `${failed} failed`);
+    // A file without blocks: reading all of it would take minutes.
+    Deno.truncateSync(file, 8e9);
+    assertMatch((await anyagc("replay", file)).errors, /cannot read .*: 8000000000 bytes; such files are read up to /);
+    Deno.removeSync(file);
     // Valid files whose code is anything: the recompiler takes it, or refuses it; nothing else.
     for (let round = 0; round < 200; round++) {
       const code = Uint32Array.from(
