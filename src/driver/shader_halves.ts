@@ -5,6 +5,7 @@
  * @module
  */
 import { AnyAgcError, type ErrorPlace, hex, InvalidInputError, RefusedError, withPlace } from "../errors.ts";
+import type { AgcSpecials } from "../guest/loaders/agc_record.ts";
 import type { ShaderSource } from "../guest/shader_source.ts";
 import { opcodeId } from "../rdna/table.ts";
 import { decode } from "../rdna/decode.ts";
@@ -46,6 +47,10 @@ export function fuseShaderHalves(front: ShaderSource, back: ShaderSource): Fused
   const stages = [front, back].map(stagesOf);
   if (stages[0] !== stages[1]) {
     throw notHalves(front, back, `their VGT_SHADER_STAGES_EN are ${stages.map((word) => `0x${word.toString(16)}`)}`);
+  }
+  for (const [field, register] of PROGRAM_REGISTERS) {
+    const [first, second] = [front, back].map((half) => specialsOf(half)[field]?.value);
+    if (first !== second) throw notHalves(front, back, `their ${register} are ${textOf(first)} and ${textOf(second)}`);
   }
   if (front.target !== back.target) throw notHalves(front, back, `they are for ${front.target} and ${back.target}`);
   const name = `${front.name} + ${back.name}`;
@@ -132,9 +137,24 @@ function stageOf(front: ShaderSource, back: ShaderSource): GroupStage {
   throw notHalves(front, back, `their stages are ${front.stage} and ${back.stage}`);
 }
 
+/** Registers of the whole program, which both halves' records have: the sizes of its groups, what comes out of it. */
+const PROGRAM_REGISTERS = [
+  ["geControl", "GE_CNTL"],
+  ["gsOutPrimitiveType", "VGT_GS_OUT_PRIM_TYPE"],
+  ["geUserVgprEnable", "GE_USER_VGPR_EN"],
+] as const;
+
+function textOf(value: number | undefined): string {
+  return value === undefined ? "not set" : hex(value);
+}
+
 function stagesOf(shader: ShaderSource): number {
+  return specialsOf(shader).shaderStagesEnable.value;
+}
+
+function specialsOf(shader: ShaderSource): AgcSpecials {
   const { abi } = shader, specials = abi.kind === "agc" ? abi.record.specials : undefined;
-  if (specials !== undefined) return specials.shaderStagesEnable.value;
+  if (specials !== undefined) return specials;
   throw new RefusedError(
     "recompiler.stage-registers",
     `${shader.name}: the record has no specials, and so no VGT_SHADER_STAGES_EN`,

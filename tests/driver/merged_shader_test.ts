@@ -22,4 +22,12 @@ corpusTest("two files of a merged program become one valid module, a vertex shad
 corpusTest("files that are no halves of one program are refused with their names", "openagc", () => {
   const [front] = pair("triangle_ngg"), [, back] = pair("triangle_tess_gs");
   assertThrows(() => recompileMergedShader(front, back), InvalidInputError, "VGT_SHADER_STAGES_EN");
+  // Of the same stages, but with groups of other sizes, or other primitives that come out.
+  const others = [["triangle_ngg_amplify", "GE_CNTL are 0xf655 and 0xf22a"], [
+    "triangle_ngg_invocations",
+    "GE_CNTL are 0xf655 and 0xf22a",
+  ]];
+  for (const [name, message] of others) {
+    assertThrows(() => recompileMergedShader(front, pair(name)[1]), InvalidInputError, message);
+  }
 });

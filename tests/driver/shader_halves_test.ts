@@ -114,6 +114,30 @@ Deno.test("shaders that are no halves of one program are named with the reason",
   }
 });
 
+Deno.test("halves whose registers of the whole program differ are of two programs", () => {
+  const names = {
+    geControl: "GE_CNTL",
+    gsOutPrimitiveType: "VGT_GS_OUT_PRIM_TYPE",
+    geUserVgprEnable: "GE_USER_VGPR_EN",
+  };
+  const having = (half: ShaderSource, field: string, value: number) => {
+    if (half.abi.kind === "agc") {
+      half.abi.record.specials = { ...half.abi.record.specials!, [field]: { offset: 0, value } };
+    }
+    return half;
+  };
+  for (const [field, name] of Object.entries(names)) {
+    assertEquals(fuseShaderHalves(having(front(), field, 2), having(back(), field, 2)).backOffset, 256);
+    const two = assertThrows(
+      () => fuseShaderHalves(having(front(), field, 2), having(back(), field, 1)),
+      InvalidInputError,
+    );
+    assertMatch(two.message, new RegExp(`are no halves of one program: their ${name} are 0x2 and 0x1`));
+    const one = assertThrows(() => fuseShaderHalves(front(), having(back(), field, 1)), InvalidInputError);
+    assertMatch(one.message, new RegExp(`their ${name} are not set and 0x1`));
+  }
+});
+
 Deno.test("halves that want different float modes, or lack registers, are refused", () => {
   const modes = assertThrows(() => fuseShaderHalves(front(), back({ sh: [[0x08a, 0xf_0000]] })), RefusedError);
   assertMatch(modes.message, /different float modes \(SPI_SHADER_PGM_RSRC1_GS\)/);
