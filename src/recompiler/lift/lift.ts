@@ -380,9 +380,10 @@ class TreeWalk {
     ir.emit(Op.LoopCont);
     frame.phis.forEach((phi, k) => {
       if (phi === 0 || (k > 0 && frame.phis[k - 1] === phi)) return;
-      ir.b[phi] = frame.continues.length === 0
+      const next = frame.continues.length === 0
         ? ir.a[phi]
         : this.edgePhi(Op.ContPhi, ir.type[phi] as Type, frame.continues, k);
+      ir.b[phi] = next; // not in one: the arrays may be others behind an append, and JavaScript takes the one on the left first
     });
     ir.emit(Op.EndLoop);
     l.state.collect(frame.mark);

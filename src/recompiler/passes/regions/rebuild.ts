@@ -96,7 +96,8 @@ export function rebuild(
   }
   for (const phi of pendingBack) {
     const truth = known.get(phi * 4 + 1);
-    out.b[map[phi]] = truth === undefined ? map[ir.b[phi]] : out.constB(truth);
+    const back = truth === undefined ? map[ir.b[phi]] : out.constB(truth);
+    out.b[map[phi]] = back; // not in one: a constant that is appended may make the array another one
   }
   return out;
 }
