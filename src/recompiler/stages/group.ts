@@ -44,11 +44,17 @@ export const GROUP_RECORDS = 4 * GROUP_USER_DATA;
 
 /** Where things are in the record of a group: bytes. */
 export interface GroupLayout {
+  /** Threads of a group: not bytes. */
   readonly threads: number;
+  /** The first {@linkcode GROUP_SGPRS} SGPRs of each wave, wave after wave. */
   readonly scalars: number;
+  /** The first {@linkcode GROUP_VGPRS} VGPRs, register after register, a word for each thread. */
   readonly vectors: number;
+  /** M0 of the message that asks for space (GS_ALLOC_REQ): one word of 16 bytes. */
   readonly allocation: number;
+  /** What each thread exports as its primitive: a word. */
   readonly primitives: number;
+  /** Four words for each thread and target. */
   readonly exports: number;
   /** Targets that the program exports to, ascending, but for the primitive: positions (12 to 15) and parameters (32 to 63). */
   readonly targets: readonly number[];
