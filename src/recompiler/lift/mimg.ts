@@ -17,7 +17,8 @@ import {
   writeData,
   writeTexel,
 } from "./image/texel.ts";
-import { Dim, ImageType, type Level, type Place } from "./image/view.ts";
+import { ImageType } from "../../rdna/image_type.ts";
+import { Dim, type Level, type Place } from "./image/view.ts";
 import { atomicKind, joinDwords, splitDwords, vectorDwords } from "./memory.ts";
 import { refuse } from "./refusal.ts";
 import { underExec } from "./under_exec.ts";

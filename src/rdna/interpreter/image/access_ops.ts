@@ -9,7 +9,8 @@ import { atomicName, ATOMICS32, ATOMICS64 } from "../memory/atomics.ts";
 import { COMPONENTS } from "../memory/formats.ts";
 import { quadAt, setQuadAt, vectorRow } from "../memory/transfer.ts";
 import { Dim, ImageAddress } from "./address.ts";
-import { ImageResource, ImageType } from "./resource.ts";
+import { ImageType } from "../../image_type.ts";
+import { ImageResource } from "./resource.ts";
 import {
   contains,
   locateTexel,

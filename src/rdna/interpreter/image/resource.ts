@@ -3,20 +3,9 @@ import { Flag, type Instruction } from "../../instruction.ts";
 import { refuse } from "../machine/refuse.ts";
 import type { Wave } from "../machine/wave.ts";
 import { type Format, formatOf } from "../../formats.ts";
+import { ImageType } from "../../image_type.ts";
 import { Tile } from "../../tiling.ts";
 import { blockOf, type TileBlock } from "./tiling.ts";
-
-/** Resource types. */
-export const ImageType = {
-  D1: 8,
-  D2: 9,
-  D3: 10,
-  Cube: 11,
-  D1Array: 12,
-  D2Array: 13,
-  D2Msaa: 14,
-  D2MsaaArray: 15,
-} as const;
 
 /** Alignment of the rows of linear images, in bytes (measured on the console). */
 const LINEAR_ALIGNMENT = 256;

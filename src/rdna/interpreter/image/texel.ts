@@ -7,7 +7,8 @@ import { COMPONENTS, readElement, writeElement } from "../memory/formats.ts";
 import { fromD16, resolveSelectors, selectedComponent, storedComponents, toD16 } from "../memory/selectors.ts";
 import { vectorRow } from "../memory/transfer.ts";
 import { Dim } from "./address.ts";
-import { type ImageResource, ImageType } from "./resource.ts";
+import { ImageType } from "../../image_type.ts";
+import type { ImageResource } from "./resource.ts";
 
 /** Place of a texel in an image: x, y, and the layer or slice. */
 export interface Place {

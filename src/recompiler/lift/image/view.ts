@@ -2,24 +2,13 @@
 import { type Format, formatOf } from "../../../rdna/formats.ts";
 import { Tile, type TileEquation, tileEquation } from "../../../rdna/tiling.ts";
 import { FaultReason, nowhere } from "../../abi.ts";
+import { ImageType } from "../../../rdna/image_type.ts";
 import { Op } from "../../ir/ops.ts";
 import type { Lifter } from "../context.ts";
 import type { ImageClass } from "../image_descriptor.ts";
 import { constant64, extend64 } from "../memory.ts";
 import { refuse } from "../refusal.ts";
 import { tileOffset } from "./tile.ts";
-
-/** Resource types. */
-export const ImageType = {
-  D1: 8,
-  D2: 9,
-  D3: 10,
-  Cube: 11,
-  D1Array: 12,
-  D2Array: 13,
-  D2Msaa: 14,
-  D2MsaaArray: 15,
-} as const;
 
 /** Dimensions, by the DIM field of instructions. */
 export const Dim = { D1: 0, D2: 1, D3: 2, Cube: 3, D1Array: 4, D2Array: 5, D2Msaa: 6, D2MsaaArray: 7 } as const;
