@@ -152,7 +152,7 @@ export class ProgramCache {
       if (known === undefined) {
         const { words } = state.window!;
         if (state.announced.some((code) => holds(words, state.at, code))) return;
-        const code = this.#code(state, memory);
+        const code = copyOfCode(state, this.#registered(state, memory));
         state.announced.push(code.slice(0, builds.announce(this.#request(state, dispatch, code))));
         return;
       }
@@ -277,11 +277,6 @@ export class ProgramCache {
     return undefined;
   }
 
-  /** A copy of the code, with what may lie behind it where it is not registered. */
-  #code(state: ProgramState, memory: GuestMemory): Uint32Array<ArrayBuffer> {
-    return new Uint32Array(this.#registered(state, memory)?.code.words ?? codeOf(state));
-  }
-
   #request(
     { windows, resolve }: ProgramState,
     { program, waveSize, partialThreads }: { program: ComputeProgram; waveSize: 32 | 64; partialThreads: boolean },
@@ -298,7 +293,7 @@ export class ProgramCache {
 
   /** A source that is new here. */
   #begin(state: ProgramState, dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
-    const code = this.#code(state, memory), shader = this.#registered(state, memory);
+    const shader = this.#registered(state, memory), code = copyOfCode(state, shader);
     const { userData } = dispatch, { capabilities } = this.#options;
     let request = this.#request(state, dispatch, code), plain = request;
     let needs: NeedsImageDescriptors | undefined;
@@ -446,6 +441,11 @@ function codeWindow(memory: GuestMemory, address: bigint, dispatch: ComputeDispa
 function codeOf({ window, at }: ProgramState): Uint32Array<ArrayBuffer> {
   const { words } = window!;
   return words.subarray(at, Math.min(words.length, at + MAX_CODE_BYTES / 4));
+}
+
+/** A copy of a registration's code; where there is none of what is in memory, with what may lie behind it. */
+function copyOfCode(state: ProgramState, shader: RegisteredShader | undefined): Uint32Array<ArrayBuffer> {
+  return new Uint32Array(shader?.code.words ?? codeOf(state));
 }
 
 /** The source whose code is in memory. */

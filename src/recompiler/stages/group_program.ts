@@ -8,7 +8,7 @@ import { RefusedError } from "../../errors.ts";
 import type { Target } from "../../rdna/target.ts";
 import type { RecompilerDevice, RecompileRequest } from "../request.ts";
 import { GROUP_THREADS, type MergedGroup } from "./group.ts";
-import { commonFields, type StageProgram, type StageRegisters } from "./registers.ts";
+import { commonFields, graphicsRequest, type StageProgram, type StageRegisters } from "./registers.ts";
 
 /** Stages whose waves are merged: vertex and geometry (with the domain shader), vertex and hull. */
 export type GroupStage = "geometry" | "hull";
@@ -77,26 +77,7 @@ export function groupRequest(
   target: Target,
   device: RecompilerDevice,
 ): RecompileRequest {
-  const { waveSize, userSgprCount, scratch, ldsBytes, floatMode, ieee, dx10Clamp, threads, group } = program;
-  return {
-    code,
-    codeAddress,
-    target,
-    waveSize,
-    workgroupSize: [threads, 1, 1],
-    userSgprCount,
-    workgroupIds: [false, false, false],
-    tgSize: false,
-    scratch,
-    threadIdCount: 0,
-    ldsBytes,
-    floatMode,
-    ieee,
-    dx10Clamp,
-    partialThreads: false,
-    group,
-    device,
-  };
+  return { ...graphicsRequest(program, program.threads, code, codeAddress, target, device), group: program.group };
 }
 
 function refused(why: string): RefusedError {

@@ -191,13 +191,24 @@ export function stageRequest(
   target: Target,
   device: RecompilerDevice,
 ): RecompileRequest {
-  const { state, waveSize, userSgprCount, scratch, ldsBytes, floatMode, ieee, dx10Clamp } = program;
+  return { ...graphicsRequest(program, program.waveSize, code, codeAddress, target, device), graphics: program.state };
+}
+
+/** What the requests of all graphics programs have, of merged groups as well: nothing of a dispatch's numbers. */
+export function graphicsRequest(
+  { waveSize, userSgprCount, scratch, ldsBytes, floatMode, ieee, dx10Clamp }: Omit<StageProgram, "state">,
+  threads: number,
+  code: Uint32Array,
+  codeAddress: bigint,
+  target: Target,
+  device: RecompilerDevice,
+): RecompileRequest {
   return {
     code,
     codeAddress,
     target,
     waveSize,
-    workgroupSize: [waveSize, 1, 1],
+    workgroupSize: [threads, 1, 1],
     userSgprCount,
     workgroupIds: [false, false, false],
     tgSize: false,
@@ -208,7 +219,6 @@ export function stageRequest(
     ieee,
     dx10Clamp,
     partialThreads: false,
-    graphics: state,
     device,
   };
 }
