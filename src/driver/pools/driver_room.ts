@@ -108,8 +108,6 @@ const ARENA_BYTES = 2 ** 32;
 const GUARD_MS = 250;
 /** How often main looks for something to do though nobody rang, in milliseconds. */
 const WATCH_MS = 1000;
-/** How often it is looked whether a pool that is waited for has given up. */
-const LOOK_MS = 250;
 /** How often teardown looks whether the last creation has ended. */
 const TEARDOWN_MS = 5;
 /** How long it waits for those who pin a pipeline. */
@@ -326,14 +324,10 @@ export class OwnedDriverRoom extends DriverRoom {
    * @throws HostError `driver.pool` if its workers are gone for good, and jobs are left
    */
   async drained(pool: number, timeoutMs = Infinity): Promise<boolean> {
-    const { board } = this.room, end = performance.now() + timeoutMs;
-    for (;;) {
-      const rest = Math.max(0, end - performance.now());
-      if (await board.drainAsync(pool, Math.min(rest, LOOK_MS))) return true;
-      const { failure } = this.start(pool);
-      if (failure !== undefined) throw failure;
-      if (rest <= LOOK_MS) return false;
-    }
+    if (this.room.board.drain(pool, 0)) return true;
+    const workers = this.start(pool), done = await workers.drained(timeoutMs);
+    if (!done && workers.failure !== undefined) throw workers.failure;
+    return done;
   }
 
   /**

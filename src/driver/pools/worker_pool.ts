@@ -109,13 +109,15 @@ export class WorkerPool {
   /**
    * Waits until the pool has nothing queued and nothing running.
    *
-   * @returns false if its workers are gone for good ({@linkcode failure}), and jobs are left
+   * @returns false if jobs are left after the time, or when its workers are gone for good ({@linkcode failure})
    */
-  async drained(): Promise<boolean> {
-    while (!await this.#room.board.drainAsync(this.#options.pool, SWEEP_MS)) {
-      if (this.failure !== undefined) return false;
+  async drained(timeoutMs = Infinity): Promise<boolean> {
+    const end = performance.now() + timeoutMs;
+    for (;;) {
+      const rest = Math.max(0, end - performance.now());
+      if (await this.#room.board.drainAsync(this.#options.pool, Math.min(rest, SWEEP_MS))) return true;
+      if (this.failure !== undefined || rest <= SWEEP_MS) return false;
     }
-    return true;
   }
 
   /**
