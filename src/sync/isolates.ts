@@ -14,24 +14,27 @@
 import { heldLocks, lockNames } from "./held_locks.ts";
 import { step } from "./steps.ts";
 import { SyncError } from "./sync_error.ts";
-import { procProbe, type ThreadProbe } from "./thread_probe.ts";
+import { procProbe, type ThreadIdentity, type ThreadProbe } from "./thread_probe.ts";
 
 const SLOT_BITS = 8;
 const MAX_SLOTS = (1 << SLOT_BITS) - 1;
 const MAX_GENERATION = 0x7fffff;
 const MAGIC = 0x49534f31;
 
-const H_MAGIC = 0, H_SLOTS = 1, H_ENTERED = 2, H_LEFT = 3, H_DIED = 4, H_USED = 5, H_WORDS = 8;
-/** 1 from entering until the slot is freed. */
-const S_CLAIM = 0;
+const H_MAGIC = 0, H_SLOTS = 1, H_USED = 2, H_WORDS = 8;
+/** Two words, one 64-bit number: the thread that has the slot, from before it enters until the slot is freed; 0 when free. */
+const S_THREAD = 0;
 /** 0; the token while alive; minus the token from death until everything is given back. */
-const S_OWNER = 1;
-const S_GENERATION = 2;
-const S_THREAD = 3;
-const S_START_LOW = 4;
-const S_START_HIGH = 5;
-const S_LEFT = 6;
+const S_OWNER = 2;
+/** Generation of the last token that was given back, or before that of the one before. */
+const S_GENERATION = 3;
+/** 1 when the member has left; noted before the token says so. */
+const S_LEAVING = 4;
+/** Members that were given back after they left, and after they died. */
+const S_LEFT = 5, S_DIED = 6;
 const SLOT_WORDS = 8;
+/** Bits of a thread's number below its start time: Linux gives numbers below 2^22 (PID_MAX_LIMIT of linux/threads.h). */
+const THREAD_BITS = 24n;
 
 /** The shared part, for postMessage. */
 export interface IsolatesHandle {
@@ -77,11 +80,14 @@ export class IsolateRegistry {
   /** Slots, the most isolates at one time. */
   readonly slots: number;
   readonly #words: Int32Array<SharedArrayBuffer>;
+  /** The same memory, for the threads. */
+  readonly #threads: BigInt64Array<SharedArrayBuffer>;
   readonly #probe: ThreadProbe;
   readonly #structures: Recoverable[] = [];
 
   private constructor(words: Int32Array<SharedArrayBuffer>, probe: ThreadProbe) {
     this.#words = words;
+    this.#threads = new BigInt64Array(words.buffer);
     this.slots = words[H_SLOTS];
     this.#probe = probe;
   }
@@ -122,24 +128,21 @@ export class IsolateRegistry {
    * @throws SyncError `sync.isolates-full`
    */
   enter(): Isolate {
-    const words = this.#words;
-    const thread = this.#probe.current();
+    const words = this.#words, thread = threadWord(this.#probe.current());
     for (let slot = 0; slot < this.slots; slot++) {
       const at = H_WORDS + slot * SLOT_WORDS;
-      if (words[at + S_GENERATION] >= MAX_GENERATION || Atomics.compareExchange(words, at + S_CLAIM, 0, 1) !== 0) {
-        continue;
-      }
+      if (words[at + S_GENERATION] >= MAX_GENERATION) continue;
+      // Who dies from here on has said which thread it is, so the sweep can tell.
+      if (Atomics.compareExchange(this.#threads, (at + S_THREAD) / 2, 0n, thread) !== 0n) continue;
+      step("isolates.claimed");
       for (let used; (used = Atomics.load(words, H_USED)) <= slot;) {
         Atomics.compareExchange(words, H_USED, used, slot + 1);
       }
-      const generation = Atomics.add(words, at + S_GENERATION, 1) + 1;
-      words[at + S_THREAD] = thread.id;
-      words[at + S_START_LOW] = thread.start % 2 ** 32 | 0;
-      words[at + S_START_HIGH] = Math.floor(thread.start / 2 ** 32);
-      words[at + S_LEFT] = 0;
-      const token = (generation << SLOT_BITS) | (slot + 1);
+      Atomics.store(words, at + S_LEAVING, 0);
+      const token = ((Atomics.load(words, at + S_GENERATION) + 1) << SLOT_BITS) | (slot + 1);
+      step("isolates.entering");
       Atomics.store(words, at + S_OWNER, token);
-      Atomics.add(words, H_ENTERED, 1);
+      step("isolates.entered");
       return { registry: this, slot, token };
     }
     throw new SyncError("sync.isolates-full", `all ${this.slots} slots for isolates are in use`);
@@ -155,21 +158,21 @@ export class IsolateRegistry {
       throw new SyncError("sync.leave-with-lock", `isolate leaves while holding ${lockNames(heldLocks())}`);
     }
     const at = H_WORDS + isolate.slot * SLOT_WORDS;
-    Atomics.store(this.#words, at + S_LEFT, 1);
-    if (Atomics.compareExchange(this.#words, at + S_OWNER, isolate.token, -isolate.token) === isolate.token) {
-      Atomics.add(this.#words, H_LEFT, 1);
-    }
+    Atomics.store(this.#words, at + S_LEAVING, 1);
+    step("isolates.leaving");
+    Atomics.compareExchange(this.#words, at + S_OWNER, isolate.token, -isolate.token);
   }
 
   /** True once the isolate of this token can do nothing any more. Reads /proc: some 30 microseconds. */
   isDead(token: number): boolean {
     const words = this.#words;
     const at = H_WORDS + slotOf(token) * SLOT_WORDS;
-    const owner = Atomics.load(words, at + S_OWNER);
-    if (owner !== token) return true;
-    const start = (words[at + S_START_LOW] >>> 0) + words[at + S_START_HIGH] * 2 ** 32;
-    if (this.#probe.isRunning({ id: words[at + S_THREAD], start })) return false;
-    if (Atomics.compareExchange(words, at + S_OWNER, token, -token) === token) Atomics.add(words, H_DIED, 1);
+    if (Atomics.load(words, at + S_OWNER) !== token) return true;
+    const thread = Atomics.load(this.#threads, (at + S_THREAD) / 2);
+    // The slot may have become another's meanwhile: then this token is dead, whoever that is.
+    if (Atomics.load(words, at + S_OWNER) !== token) return true;
+    if (this.#isRunning(thread)) return false;
+    Atomics.compareExchange(words, at + S_OWNER, token, -token);
     return true;
   }
 
@@ -179,15 +182,26 @@ export class IsolateRegistry {
   }
 
   /**
-   * Supervisor only: finds isolates that died or left, has every structure give back what they held, and frees their slots. To be called
-   * when a worker reports an error or its end, and now and then.
+   * Supervisor only: finds isolates that died or left, has every structure give back what they held, and frees their slots; also those that died while they
+   * entered, which are in no report because they were nobody. To be called when a worker reports an error or its end, and now and then.
    */
   sweep(): Death[] {
-    const deaths: Death[] = [];
+    const deaths: Death[] = [], words = this.#words;
     for (let slot = 0; slot < this.slots; slot++) {
-      const at = H_WORDS + slot * SLOT_WORDS;
-      const owner = Atomics.load(this.#words, at + S_OWNER);
-      if (owner === 0 || (owner > 0 && !this.isDead(owner))) continue;
+      const at = H_WORDS + slot * SLOT_WORDS, place = (at + S_THREAD) / 2;
+      const thread = Atomics.load(this.#threads, place);
+      if (thread === 0n) continue;
+      let owner = Atomics.load(words, at + S_OWNER);
+      if (owner === 0) {
+        if (this.#isRunning(thread)) continue;
+        // It may have become a member before it died.
+        owner = Atomics.load(words, at + S_OWNER);
+        if (owner === 0) {
+          Atomics.compareExchange(this.#threads, place, thread, 0n);
+          continue;
+        }
+      }
+      if (owner > 0 && !this.isDead(owner)) continue;
       const token = Math.abs(owner);
       const released: Record<string, number> = {};
       for (const structure of this.#structures) {
@@ -195,22 +209,47 @@ export class IsolateRegistry {
         if (count !== 0) released[structure.name] = (released[structure.name] ?? 0) + count;
       }
       step("isolates.sweep");
-      const left = this.#words[at + S_LEFT] !== 0;
-      if (Atomics.compareExchange(this.#words, at + S_OWNER, -token, 0) === -token) {
-        Atomics.store(this.#words, at + S_CLAIM, 0);
-        deaths.push({ token, left, released });
-      }
+      const left = Atomics.load(words, at + S_LEAVING) !== 0;
+      // No token is given twice: the generation first. Once, should somebody else sweep, too.
+      const generation = token >>> SLOT_BITS;
+      Atomics.compareExchange(words, at + S_GENERATION, generation - 1, generation);
+      if (Atomics.compareExchange(words, at + S_OWNER, -token, 0) !== -token) continue;
+      Atomics.add(words, at + (left ? S_LEFT : S_DIED), 1);
+      Atomics.compareExchange(this.#threads, place, thread, 0n);
+      deaths.push({ token, left, released });
     }
     return deaths;
   }
 
-  /** Counts since the start, and the members of now. */
-  stats(): { entered: number; left: number; died: number; live: number } {
+  /** Counts since the start; the members of now; and threads that have a slot and are no members: they are entering, or died over that. */
+  stats(): { entered: number; left: number; died: number; live: number; entering: number } {
     const words = this.#words;
-    let live = 0;
+    let entered = 0, left = 0, died = 0, live = 0, entering = 0;
     for (let slot = 0; slot < this.slots; slot++) {
-      if (Atomics.load(words, H_WORDS + slot * SLOT_WORDS + S_OWNER) > 0) live++;
+      const at = H_WORDS + slot * SLOT_WORDS, owner = Atomics.load(words, at + S_OWNER);
+      left += words[at + S_LEFT];
+      died += words[at + S_DIED];
+      entered += words[at + S_LEFT] + words[at + S_DIED] + (owner === 0 ? 0 : 1);
+      if (owner > 0) live++;
+      if (owner < 0 && words[at + S_LEAVING] !== 0) left++;
+      else if (owner < 0) died++;
+      if (owner === 0 && Atomics.load(this.#threads, (at + S_THREAD) / 2) !== 0n) entering++;
     }
-    return { entered: words[H_ENTERED], left: words[H_LEFT], died: words[H_DIED], live };
+    return { entered, left, died, live, entering };
   }
+
+  #isRunning(thread: bigint): boolean {
+    return this.#probe.isRunning({
+      id: Number(BigInt.asUintN(Number(THREAD_BITS), thread)),
+      start: Number(thread >> THREAD_BITS),
+    });
+  }
+}
+
+/** A thread as one number that is not 0. */
+function threadWord({ id, start }: ThreadIdentity): bigint {
+  if (!(id > 0 && id < 2 ** Number(THREAD_BITS) && start >= 0 && start < 2 ** 39)) {
+    throw new SyncError("sync.capacity", `thread ${id} that started at tick ${start} does not fit into 64 bits`);
+  }
+  return BigInt(start) << THREAD_BITS | BigInt(id);
 }

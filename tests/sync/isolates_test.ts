@@ -3,9 +3,10 @@ import { Arena } from "../../src/sync/arena.ts";
 import { GpuMutex } from "../../src/sync/gpu_mutex.ts";
 import { IsolateRegistry, slotOf } from "../../src/sync/isolates.ts";
 import { PinTable, pinTableWords } from "../../src/sync/pins.ts";
+import { setStepHook } from "../../src/sync/steps.ts";
 import { SyncError } from "../../src/sync/sync_error.ts";
 import { procProbe } from "../../src/sync/thread_probe.ts";
-import { Members } from "./support/members.ts";
+import { Death, Members } from "./support/members.ts";
 import { reached, signal, startIsolate, sweepUntil } from "./support/isolate.ts";
 import { KeyedTable } from "../../src/sync/keyed_table.ts";
 
@@ -33,7 +34,7 @@ Deno.test("what a dead isolate held is given back exactly once, also when severa
   assertEquals(members.registry.sweep(), []);
   assertEquals(other.sweep(), []);
   assertEquals(recovered, [["thing", members.isolates[1].token]]);
-  assertEquals(members.registry.stats(), { entered: 3, left: 0, died: 1, live: 2 });
+  assertEquals(members.registry.stats(), { entered: 3, left: 0, died: 1, live: 2, entering: 0 });
 });
 
 Deno.test("pins of all slots that were ever used are looked through, and no others", () => {
@@ -53,6 +54,77 @@ Deno.test("pins of all slots that were ever used are looked through, and no othe
   assertEquals([members.registry.usedSlots, tables[0].count()], [4, 1]);
 });
 
+Deno.test("whoever dies while it enters keeps no slot, and is nobody or a member", () => {
+  const points = ["isolates.claimed", "isolates.entering", "isolates.entered"];
+  const members = new Members(1, 2), { registry, threads } = members;
+  for (const point of points) {
+    setStepHook((at) => {
+      if (at === point) throw new Death();
+    });
+    assertThrows(() => members.enter(), Death);
+    setStepHook(undefined);
+    const { entering, live } = registry.stats();
+    assertEquals(entering + live, 2, point);
+    assertEquals(registry.sweep(), [], "it may still become a member");
+    assertThrows(() => members.enter(), SyncError, "all 2 slots");
+    threads.kill(threads.last - 1);
+    assertEquals(registry.sweep().length, point === "isolates.entered" ? 1 : 0);
+    assertEquals([registry.stats().entering, registry.stats().live], [0, 1], point);
+  }
+  const late = members.enter();
+  assertEquals([late.slot, late.token >>> 8], [1, 2], "only one of them had got a token");
+  assertEquals(registry.stats(), { entered: 3, left: 0, died: 1, live: 2, entering: 0 });
+});
+
+Deno.test("what is counted of members does not depend on who dies where", () => {
+  const members = new Members(2), { registry } = members, [, second] = members.isolates;
+  setStepHook((at) => {
+    if (at === "isolates.leaving") throw new Death();
+  });
+  assertThrows(() => registry.leave(second), Death);
+  setStepHook(undefined);
+  assertEquals(registry.stats().live, 2);
+  members.kill(second);
+  assertEquals(registry.sweep().map((d) => d.left), [true]);
+  assertEquals(registry.stats(), { entered: 2, left: 1, died: 0, live: 1, entering: 0 });
+});
+
+Deno.test("a thread whose number does not fit beside its start time becomes no member", () => {
+  const at = (id: number, start: number) =>
+    IsolateRegistry.create(2, { current: () => ({ id, start }), isRunning: () => true });
+  assertThrows(() => at(2 ** 24, 5).enter(), SyncError, "does not fit");
+  assertThrows(() => at(5, 2 ** 39).enter(), SyncError, "does not fit");
+  const registry = at(2 ** 22 - 1, 2 ** 39 - 1), seen: unknown[] = [];
+  const { token } = registry.enter();
+  const other = IsolateRegistry.attach(registry.handle, {
+    current: () => ({ id: 1, start: 1 }),
+    isRunning: (thread) => (seen.push(thread), true),
+  });
+  assert(!other.isDead(token));
+  assertEquals(seen, [{ id: 2 ** 22 - 1, start: 2 ** 39 - 1 }]);
+});
+
+// Nobody is terminated there: that waits until what runs has returned.
+for (const how of ["throw", "close"]) {
+  for (const point of ["isolates.claimed", "isolates.entered"]) {
+    Deno.test(`a real isolate that dies by ${how} at ${point} keeps no slot`, async () => {
+      const registry = IsolateRegistry.create(3);
+      const self = registry.enter();
+      const arena = Arena.create(self, { bytes: 65536, blobs: 16 });
+      const flags = new Int32Array(new SharedArrayBuffer(64));
+      startIsolate({ registry, arena, flags }, "dieEntering", point, how);
+      await reached(flags, 0, 1);
+      const deaths = await sweepUntil(registry, 1);
+      while (registry.stats().entering > 0) {
+        deaths.push(...registry.sweep());
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      assertEquals(deaths.length, point === "isolates.entered" ? 2 : 1);
+      assertEquals([registry.enter().slot, registry.enter().slot], [1, 2]);
+    });
+  }
+}
+
 Deno.test("an isolate that leaves is told apart from one that died, and may not leave with a lock", () => {
   const members = new Members(2);
   const [, second] = members.isolates;
@@ -62,7 +134,7 @@ Deno.test("an isolate that leaves is told apart from one that died, and may not 
   mutex.unlock();
   members.registry.leave(second);
   assertEquals(members.registry.sweep().map((d) => d.left), [true]);
-  assertEquals(members.registry.stats(), { entered: 2, left: 1, died: 0, live: 1 });
+  assertEquals(members.registry.stats(), { entered: 2, left: 1, died: 0, live: 1, entering: 0 });
 });
 
 Deno.test("the probe tells a thread from a later one with the same number", () => {

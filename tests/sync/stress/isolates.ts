@@ -1,11 +1,12 @@
-/** IsolateRegistry: no two members have one slot, and no token is given twice. */
+/** IsolateRegistry: no two members have one slot, no token is given twice, and no slot is lost, also of who dies while it enters or leaves. */
 import { IsolateRegistry, type IsolatesHandle } from "../../../src/sync/isolates.ts";
 import { slotOf } from "../../../src/sync/isolates.ts";
-import type { ThreadProbe } from "../../../src/sync/thread_probe.ts";
+import { procProbe, type ThreadProbe } from "../../../src/sync/thread_probe.ts";
 import { mustHold, type Scenario } from "./scenario.ts";
 
-/** The members of this scenario live until they leave; the isolates themselves are in the real registry. */
-const probe: ThreadProbe = { current: () => ({ id: 1, start: 1 }), isRunning: () => true };
+/** This isolate's thread does not change. */
+const thread = procProbe.current();
+const probe: ThreadProbe = { current: () => thread, isRunning: procProbe.isRunning };
 const SLOTS = 250, RELEASED = 256, LEFT = 257;
 
 export const isolatesScenario: Scenario<IsolatesHandle> = {
@@ -13,6 +14,14 @@ export const isolatesScenario: Scenario<IsolatesHandle> = {
   create({ words }) {
     const registry = IsolateRegistry.create(SLOTS, probe);
     let swept = 0;
+    const sweep = () => {
+      for (const { left, released } of registry.sweep()) {
+        if (left) swept++;
+        // Who died had perhaps not said yet which slot it has.
+        if (left && released.slots !== 1) return "a member's slot was given back twice, or never";
+      }
+      return undefined;
+    };
     registry.attachStructure({
       name: "slots",
       recover: (token) => {
@@ -24,23 +33,17 @@ export const isolatesScenario: Scenario<IsolatesHandle> = {
     });
     return {
       handle: registry.handle,
-      check: () => {
-        for (const { released } of registry.sweep()) {
-          swept++;
-          if (released.slots !== 1) return "a member's slot was given back twice, or never";
-        }
-        return undefined;
-      },
+      check: sweep,
       end: () => {
-        for (const { released } of registry.sweep()) {
-          swept++;
-          if (released.slots !== 1) return "a member's slot was given back twice, or never";
-        }
-        const { left, live } = registry.stats();
-        // Members of isolates that died between entering and leaving stay: their thread is invented.
-        return left === words[LEFT] && swept === left && words[RELEASED] === left && live <= SLOTS
-          ? undefined
-          : `left ${left}, ${words[LEFT]}, swept ${swept}, given back ${words[RELEASED]}, live ${live}`;
+        const wrong = sweep();
+        const { entered, left, died, live, entering } = registry.stats();
+        // Who died between saying that it leaves and leaving counts as one that left, too.
+        return wrong ??
+          (left === swept && left === words[LEFT] && entered === left + died && live + entering === 0
+            ? undefined
+            : `entered ${entered}, left ${left}, ${
+              words[LEFT]
+            }, swept ${swept}, died ${died}, live ${live}, entering ${entering}`);
       },
     };
   },
@@ -64,6 +67,7 @@ export const isolatesScenario: Scenario<IsolatesHandle> = {
         mustHold(before === 0, `slot ${member.slot} belongs to ${before} and ${member.token}`);
         for (let spins = random.below(50); spins > 0; spins--) Atomics.load(words, 260);
         mustHold(!registry.isDead(member.token), "a living member is called dead");
+        if (random.oneIn(2)) await mayDie();
         Atomics.add(words, LEFT, 1);
         registry.leave(member);
         const dies = mayDie();

@@ -105,6 +105,17 @@ const ACTIONS: Record<string, Action> = {
     count(flags, 0);
     await die(how);
   },
+  /** Asks for another membership, and dies while it gets it. */
+  dieEntering({ registry, flags }, point: string, how: string) {
+    setStepHook((at) => {
+      if (at !== point) return;
+      count(flags, 0);
+      if (how === "throw") throw new Error("dies by throw");
+      if (how === "close") workerScope.close();
+      for (;;) Atomics.load(flags, 0);
+    });
+    registry.enter();
+  },
   /** Shares a lock, or takes it alone, and dies with it. */
   async dieWithSharedExclusive(
     { self, flags },
