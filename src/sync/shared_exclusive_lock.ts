@@ -9,6 +9,10 @@
  * compile or a wait: one compile of minutes and one exclusive request would stop everybody. (Snapshots of the pipeline cache take no lock
  * at all, see `KeyedTable.snapshot`.)
  *
+ * No part of the driver takes it today. It is there for what many isolates use and one replaces, as the Vulkan device; but who creates pipelines does so
+ * for minutes, and nobody may hold a lock meanwhile, so teardown and replacement close the table of pipelines and wait for the creations in flight instead
+ * (`KeyedTable.close`, `KeyedTable.waitForBuilds`), and what a dispatch uses is pinned, which is one store and one load as sharing is.
+ *
  * @module
  */
 import { assertLockOrder, noteLocked, noteUnlocked } from "./held_locks.ts";
@@ -22,6 +26,8 @@ const W_EXCLUSIVE = 0;
 /** Changes whenever a word is given back; sleepers wait on it. */
 const W_BELL = 1;
 const W_SLEEPERS = 2;
+/** 1 while the exclusive owner is in: no longer only asking. Only the exclusive owner writes it. */
+const W_INSIDE = 3;
 /** Then one word for each slot: the token while it shares. */
 const W_SHARED = 4;
 
@@ -37,7 +43,7 @@ export interface SharedExclusiveOptions {
   readonly bit: number;
   /** Name for messages. */
   readonly name: string;
-  /** Makes the protected data right after an exclusive owner died; called with the lock held, possibly more than once. */
+  /** Makes the protected data right after an exclusive owner died that was in; called while nobody else is, possibly more than once. */
   readonly repair?: (deadToken: number) => void;
   /** Milliseconds between two looks at the owners. */
   readonly recheckMs?: number;
@@ -105,6 +111,8 @@ export class SharedExclusiveLock implements Recoverable {
     for (let at = W_SHARED; at < words.length; at++) {
       if (Atomics.load(words, at) !== 0) this.#sleepUntil(() => Atomics.load(words, at) === 0);
     }
+    Atomics.store(words, W_INSIDE, 1);
+    step("exclusive.inside");
     noteLocked(this.#options.bit);
   }
 
@@ -115,24 +123,37 @@ export class SharedExclusiveLock implements Recoverable {
    */
   unlockExclusive(): void {
     if (Atomics.load(this.#words, W_EXCLUSIVE) !== this.#self.token) this.#notMine("exclusive");
+    Atomics.store(this.#words, W_INSIDE, 0);
+    step("exclusive.leaves");
     this.#giveBack(W_EXCLUSIVE);
     noteUnlocked(this.#options.bit);
   }
 
-  /** Gives back what a dead isolate held of this lock. */
+  /**
+   * Gives back what a dead isolate held of this lock.
+   *
+   * @throws SyncError `sync.lock-order` if this isolate holds it, or a lock that comes after it.
+   */
   recover(token: number): number {
+    const words = this.#words, { bit, repair } = this.#options;
+    assertLockOrder(bit);
     let count = 0;
     const shared = W_SHARED + slotOf(token);
-    if (Atomics.compareExchange(this.#words, shared, token, 0) === token) count++;
-    if (this.#options.repair !== undefined) {
-      // The data is repaired as the exclusive owner, so that nobody comes in between; a repairer that dies is repaired in turn.
-      if (Atomics.compareExchange(this.#words, W_EXCLUSIVE, token, this.#self.token) === token) {
-        step("exclusive.taken-over");
-        this.#options.repair(token);
-        Atomics.store(this.#words, W_EXCLUSIVE, 0);
-        count++;
+    if (Atomics.compareExchange(words, shared, token, 0) === token) count++;
+    // As the exclusive owner, so that nobody comes in between; who dies here is followed by another, who finds the same.
+    if (Atomics.compareExchange(words, W_EXCLUSIVE, token, this.#self.token) === token) {
+      step("exclusive.taken-over");
+      // Who only asked for it has changed nothing, and others may still share it.
+      if (Atomics.load(words, W_INSIDE) !== 0) {
+        noteLocked(bit);
+        repair?.(token);
+        Atomics.store(words, W_INSIDE, 0);
+        noteUnlocked(bit);
       }
-    } else if (Atomics.compareExchange(this.#words, W_EXCLUSIVE, token, 0) === token) count++;
+      step("exclusive.repaired");
+      Atomics.store(words, W_EXCLUSIVE, 0);
+      count++;
+    }
     // Also for a death between giving back and ringing.
     this.#ring();
     return count;

@@ -1,7 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Arena } from "../../src/sync/arena.ts";
-import { LockBit } from "../../src/sync/held_locks.ts";
-import { noteUnlocked } from "../../src/sync/held_locks.ts";
+import { heldLocks, LockBit, noteUnlocked } from "../../src/sync/held_locks.ts";
 import { IsolateRegistry } from "../../src/sync/isolates.ts";
 import { SharedExclusiveLock } from "../../src/sync/shared_exclusive_lock.ts";
 import { setStepHook } from "../../src/sync/steps.ts";
@@ -10,6 +9,15 @@ import { Death, Members, notForEver } from "./support/members.ts";
 import { reached, startIsolate, sweepUntil } from "./support/isolate.ts";
 
 const OPTIONS = { bit: LockBit.Device, name: "device", recheckMs: 1 };
+
+/** Has a member die at a point. */
+function dieAt(point: string, action: () => void): void {
+  setStepHook((at) => {
+    if (at === point) throw new Death();
+  });
+  assertThrows(action, Death);
+  setStepHook(undefined);
+}
 
 /** Lets the one real isolate act as several members: the mask is not what these tests are about. */
 function as<T>(action: () => T): T {
@@ -105,6 +113,85 @@ Deno.test("a dead exclusive owner's data is repaired before anybody else comes i
   first.unlockShared();
   members.registry.sweep();
   assertEquals([log.length, first.stats()], [1, { shared: 0, exclusive: false }]);
+});
+
+/** A lock of three members over data that is right when both words agree, and that `repair` makes right; who repairs must be alone. */
+function repairedLock() {
+  const members = new Members(3), [a, b, c] = members.isolates;
+  const data = [0, 0], log: number[] = [];
+  let inside = 0;
+  const of = (isolate: typeof a, handle?: SharedExclusiveLock["handle"]): SharedExclusiveLock => {
+    const repair = (dead: number) => {
+      log.push(dead);
+      assertEquals([inside, heldLocks() & LockBit.Device], [0, LockBit.Device], "repaired while others are in");
+      data[1] = data[0];
+    };
+    return new SharedExclusiveLock(isolate, { ...OPTIONS, repair }, handle);
+  };
+  const first = of(a), second = of(b, first.handle), third = of(c, first.handle);
+  return { members, first, second, third, data, log, sharers: (n: number) => inside = n };
+}
+
+Deno.test("nothing is repaired after the death of one that asked for it alone while others share it", () => {
+  const { members, first, second, third, log, sharers } = repairedLock(), [, b] = members.isolates;
+  as(() => first.lockShared());
+  sharers(1);
+  dieAt("shared-exclusive.sleep", () => second.lockExclusive());
+  members.kill(b);
+  // Noticed by the supervisor (which shares nothing itself in a program) and by who waits.
+  assertEquals(third.recover(b.token), 1);
+  assertEquals([log, first.stats()], [[], { shared: 1, exclusive: false }]);
+  as(() => third.lockShared());
+  as(() => first.unlockShared());
+  as(() => third.unlockShared());
+  notForEver(() => third.lockExclusive());
+  third.unlockExclusive();
+  assertEquals(log, []);
+});
+
+for (const point of ["exclusive.announced", "exclusive.inside", "exclusive.leaves", "shared-exclusive.given-back"]) {
+  Deno.test(`what its owner did before it died at ${point} is repaired if it was in, and only then`, () => {
+    const { members, first, second, third, data, log } = repairedLock(), [, b] = members.isolates;
+    dieAt(point, () => {
+      second.lockExclusive();
+      data[0]++;
+      data[1]++;
+      second.unlockExclusive();
+    });
+    members.kill(b);
+    notForEver(() => third.lockShared());
+    assertEquals([data[0] === data[1], log], [true, point === "exclusive.inside" ? [b.token] : []]);
+    third.unlockShared();
+    members.registry.sweep();
+    assertEquals(first.stats(), { shared: 0, exclusive: false });
+  });
+}
+
+for (const point of ["exclusive.taken-over", "exclusive.repaired"]) {
+  Deno.test(`who dies at ${point} while it repairs for a dead one is repaired for in turn`, () => {
+    const { members, first, second, third, data, log } = repairedLock(), [, b, c] = members.isolates;
+    second.lockExclusive();
+    data[0]++;
+    members.kill(b);
+    dieAt(point, () => third.recover(b.token));
+    members.kill(c);
+    notForEver(() => first.lockExclusive());
+    assertEquals(data, [1, 1]);
+    assertEquals(log, point === "exclusive.taken-over" ? [c.token] : [b.token]);
+    first.unlockExclusive();
+    assertEquals(members.registry.sweep().map(({ released }) => released), [{}, {}]);
+    assertEquals(first.stats(), { shared: 0, exclusive: false });
+  });
+}
+
+Deno.test("who has it repairs it for nobody", () => {
+  const { members, first, second, log } = repairedLock(), [, b] = members.isolates;
+  first.lockShared();
+  assertThrows(() => first.recover(b.token), SyncError, "lock Device asked for while holding Device");
+  first.unlockShared();
+  second.lockExclusive();
+  members.kill(b);
+  assertEquals([first.recover(b.token), log], [1, [b.token]]);
 });
 
 for (const how of ["throw", "close", "terminate"]) {
