@@ -3,7 +3,7 @@
  * and 4 MiB, over module sizes as titles have them (compile_budget/sizes.ts).
  *
  *     deno run -A bench/compile_budget.ts [--quick] [--json] [--device] [--rounds N] [--window SECONDS]
- *         [--workers N] [--modules N] [--title N]
+ *         [--workers N] [--modules N] [--title N] [--seed N] [--limits none,16,8,4] [--keep-heaps]
  *
  * Room, job board, table of pipelines and workers are the real ones. Three of four pipelines are announced to the prebuild pool before a queue needs
  * them (upstream's queue made 68 of 285 itself); the queue asks for one after the other, at the pace at which the pool's share can just keep up, and
@@ -13,6 +13,8 @@
  * other modules of it). Each run is printed as it is measured.
  *
  * Workers are as many as in the setting that the budget was made for: 12 that compile (24 hardware threads; here 24 workers, half of which compile).
+ *
+ * With --keep-heaps each limit is measured a second time, with what compiles have freed left with the C heap (`PipelineDriver.giveBack`).
  *
  * By default a stub compiler computes (compile_budget/stub.ts): a driver on the CPU compiles at the first dispatch, outside of
  * vkCreateComputePipelines, where the budget holds nothing. With --device the driver compiles real modules (compile_budget/modules.ts): to be
@@ -26,8 +28,8 @@ import type { Compiles, RunResult, RunTask } from "./compile_budget/task.ts";
 import { type BenchContext, type BenchResult, type BenchTable, runAsScript } from "./table.ts";
 
 const MIB = 1 << 20;
-/** Limits in MiB; null: none. */
-const LIMITS = [null, 16, 8, 4] as const;
+/** Limits in MiB. */
+const LIMITS = "none,16,8,4";
 /**
  * What the stub takes for a byte of SPIR-V. A desktop driver took 160 to 320 bytes of memory (0.5 to 1 GB for 3.2 MB) and 2.4 microseconds (9.9 s for
  * 4.1 MB); here less of both, so that a run fits a small machine: what this work takes there alone is measured in each round.
@@ -51,9 +53,14 @@ export const TABLE: BenchTable = {
   run,
 };
 
-/** A limit, over all rounds; medians. */
-interface Row {
-  limitMiB: number | null;
+/** What is measured: a limit in MiB, or null for none; with the heaps kept or given back. */
+interface Setting {
+  readonly limitMiB: number | null;
+  readonly keepsHeaps: boolean;
+}
+
+/** A setting, over all rounds; medians. */
+interface Row extends Setting {
   peakMiB: number;
   pipelinesPerSecond: number;
   /** Processor seconds for a MiB of SPIR-V that was compiled: what others on the machine take is not in it, what compiles cost each other is. */
@@ -99,7 +106,8 @@ async function run({ quick, progress, said }: BenchContext): Promise<BenchResult
   size.workers = argument("--workers") ?? size.workers;
   size.modules = argument("--modules") ?? size.modules;
   const fixed = argument("--title"), titleOf = (round: number) => fixed ?? round % TITLES;
-  const measured = LIMITS.map((): Measured[] => []);
+  const first = argument("--seed") ?? SEED, settings = settingsOf(textArgument("--limits") ?? LIMITS);
+  const measured = settings.map((): Measured[] => []);
   const folder = await Deno.makeTempDir({ prefix: "anyagc-compile-budget-" });
   const started = performance.now();
   let name = "";
@@ -108,8 +116,8 @@ async function run({ quick, progress, said }: BenchContext): Promise<BenchResult
     for (let round = 0; round < size.rounds; round++) {
       const made = await prepare(
         `${folder}/${round}`,
-        SEED + round,
-        drawSizes(title(titleOf(round)), size.modules, SEED + round),
+        first + round,
+        drawSizes(title(titleOf(round)), size.modules, first + round),
         device,
       );
       const mib = made.sizes.reduce((sum, bytes) => sum + bytes, 0) / MIB;
@@ -118,26 +126,26 @@ async function run({ quick, progress, said }: BenchContext): Promise<BenchResult
           seconds(started)
         }`,
       );
-      const order = LIMITS.map((_, index) => round % 2 === 0 ? index : LIMITS.length - 1 - index);
+      const order = settings.map((_, index) => round % 2 === 0 ? index : settings.length - 1 - index);
       for (const [place, index] of order.entries()) {
-        progress(round * LIMITS.length + place, size.rounds * LIMITS.length);
-        const result = await runProcess(taskOf(size, made, LIMITS[index]));
+        progress(round * settings.length + place, size.rounds * settings.length);
+        const result = await runProcess(taskOf(size, made, settings[index]));
         if (result.queue.asked === 0 || result.pipelines === 0) throw new Error("a run in which nothing was made");
         const each = { result, aloneNs: made.aloneNs };
         measured[index].push(each);
-        said?.(`${titleOf(round)}      ${cells(rowOf(LIMITS[index], [each])).join(" | ")}; ${seconds(started)}`);
+        said?.(`${titleOf(round)}      ${cells(rowOf(settings[index], [each])).join(" | ")}; ${seconds(started)}`);
         name = result.device;
       }
     }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-  const rows = LIMITS.map((limit, index) => rowOf(limit, measured[index]));
+  const rows = settings.map((setting, index) => rowOf(setting, measured[index]));
   return {
     data: {
-      schema: "anyagc.bench.compile_budget/2",
+      schema: "anyagc.bench.compile_budget/3",
       device: name,
-      seed: SEED,
+      seed: first,
       title: fixed ?? "all",
       ...size,
       stub: device ? undefined : STUB,
@@ -148,6 +156,18 @@ async function run({ quick, progress, said }: BenchContext): Promise<BenchResult
       ...new Set(Array.from({ length: size.rounds }, (_, round) => titleOf(round))),
     ]),
   };
+}
+
+/** What is measured in a round, in that order. */
+function settingsOf(limits: string): Setting[] {
+  const kept = Deno.args.includes("--keep-heaps") ? [false, true] : [false];
+  return limits.split(",").flatMap((text) => {
+    const limitMiB = text === "none" ? null : Number(text);
+    if (limitMiB !== null && !(limitMiB > 0)) {
+      throw new Error(`--limits takes numbers of MiB and "none", not "${text}"`);
+    }
+    return kept.map((keepsHeaps) => ({ limitMiB, keepsHeaps }));
+  });
 }
 
 /** Makes a round's modules, if the driver is to compile them, and measures what compiling takes alone. */
@@ -173,13 +193,14 @@ async function prepare(folder: string, seed: number, wanted: readonly number[], 
   return { sizes, modules, aloneNs: pool.ms * 1e6 / pool.bytes };
 }
 
-function taskOf({ workers, windowMs }: typeof FULL, { sizes, modules, aloneNs }: Round, limit: number | null): RunTask {
+function taskOf({ workers, windowMs }: typeof FULL, { sizes, modules, aloneNs }: Round, setting: Setting): RunTask {
   const stub = modules === undefined ? STUB : undefined;
   const mean = sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length;
   // Half of the pool's workers may compile, and a core compiles one.
   const paceMs = mean * aloneNs / 1e6 / Math.max(1, Math.min(workers >> 1, navigator.hardwareConcurrency));
   return {
-    limitBytes: limit === null ? null : limit * MIB,
+    limitBytes: setting.limitMiB === null ? null : setting.limitMiB * MIB,
+    keepsHeaps: setting.keepsHeaps,
     workers,
     sizes,
     unannounced: UNANNOUNCED,
@@ -219,7 +240,7 @@ async function script(name: string, args: readonly string[]) {
   return JSON.parse(text);
 }
 
-function rowOf(limitMiB: number | null, measured: readonly Measured[]): Row {
+function rowOf(setting: Setting, measured: readonly Measured[]): Row {
   const median = (value: (result: RunResult, aloneNs: number) => number) => {
     const sorted = measured.map(({ result, aloneNs }) => value(result, aloneNs)).sort((a, b) => a - b);
     return sorted[sorted.length >> 1];
@@ -236,7 +257,7 @@ function rowOf(limitMiB: number | null, measured: readonly Measured[]): Row {
     };
   };
   return {
-    limitMiB,
+    ...setting,
     peakMiB: median(({ peakBytes }) => peakBytes / MIB),
     pipelinesPerSecond: median(({ pipelines, ms }) => pipelines / ms * 1000),
     cpuSecondsOfMiB: median(({ cpuMs, pool, queue }) => cpuMs / 1000 / ((pool.bytes + queue.bytes) / MIB)),
@@ -269,7 +290,7 @@ function cells(row: Row): string[] {
   const compiles = ({ compiles, seconds, slower }: RowCompiles) =>
     `${compiles} / ${f(seconds)} / ${slower === null ? "-" : f(slower)}`;
   return [
-    String(row.limitMiB ?? "none"),
+    `${row.limitMiB ?? "none"}${row.keepsHeaps ? ", heaps kept" : ""}`,
     f(row.peakMiB),
     f(row.pipelinesPerSecond),
     f(row.cpuSecondsOfMiB),
@@ -304,10 +325,15 @@ function table(rows: readonly Row[], device: string, size: typeof FULL, real: bo
   ];
 }
 
-function argument(name: string): number | undefined {
+function textArgument(name: string): string | undefined {
   const at = Deno.args.indexOf(name);
-  if (at === -1) return undefined;
-  const value = Number(Deno.args[at + 1]);
+  return at === -1 ? undefined : Deno.args[at + 1] ?? "";
+}
+
+function argument(name: string): number | undefined {
+  const text = textArgument(name);
+  if (text === undefined) return undefined;
+  const value = text === "" ? NaN : Number(text);
   if (!(value >= 0)) throw new Error(`${name} takes a number`);
   return value;
 }

@@ -38,6 +38,7 @@ function open() {
       ftruncate: { parameters: ["i32", "i64"], result: "i32" },
       close: { parameters: ["i32"], result: "i32" },
       memcmp: { parameters: ["u64", "u64", "u64"], result: "i32" },
+      malloc_trim: { parameters: ["usize"], result: "i32" },
       setenv: { parameters: ["buffer", "buffer", "i32"], result: "i32" },
       syscall: { parameters: ["i64"], result: "i64" },
       __errno_location: { parameters: [], result: "pointer" },
@@ -107,6 +108,14 @@ export function viewMemory(address: bigint, byteLength: number): ArrayBuffer {
 /** Whether two ranges of this process's memory hold the same bytes. Both must be readable to their ends. */
 export function equalBytes(a: bigint, b: bigint, byteLength: bigint): boolean {
   return libc().memcmp(a, b, byteLength) === 0;
+}
+
+/**
+ * Gives the pages of freed blocks back to the kernel, in the heaps of all threads (malloc_trim(3)). By itself glibc keeps them wherever a block that
+ * lives lies behind them, and each thread's heap keeps its own.
+ */
+export function trimHeaps(): void {
+  libc().malloc_trim(0n);
 }
 
 /** Address of an ArrayBuffer's first byte. Buffers of a page or more do not move; keep a reference for as long as the address is used. */

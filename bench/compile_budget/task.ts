@@ -7,6 +7,8 @@ import type { StubCosts } from "./stub.ts";
 export interface RunTask {
   /** Limit of the compile budget in bytes; null: none. */
   readonly limitBytes: number | null;
+  /** What a compile has freed stays with the C heap (see `PipelineDriver.giveBack`). */
+  readonly keepsHeaps?: boolean;
   /** Workers of the prebuild pool. */
   readonly workers: number;
   /** Bytes of the modules, in the order in which the queue needs them. */

@@ -43,6 +43,7 @@ function counted<Request>(
       }
       return pipeline;
     },
+    giveBack: driver.giveBack && (() => driver.giveBack!()),
   };
 }
 
@@ -86,6 +87,7 @@ globalThis.addEventListener("message", (event) => {
     ? counted(new StubDriver(task.stub!), words, first, ({ bytes }) =>
       bytes)
     : counted(shared.driver, words, first, ({ spirv }) => spirv.byteLength)) as PipelineDriver<never>;
+  if (task.keepsHeaps) driver.giveBack = undefined;
   // Each isolate optimizes the stub's code for itself: not while it is measured.
   if (shared === undefined) { for (let i = 0; i < 4; i++) stubCompile(WARM_UP, task.stub!); }
   scope.postMessage("ready");

@@ -7,6 +7,7 @@ import {
   Protection,
   setNativeEnvironment,
   threadId,
+  trimHeaps,
   unmap,
   viewMemory,
 } from "../../ffi/libc.ts";
@@ -68,4 +69,23 @@ Deno.test("a variable set for native code is seen by native code", () => {
   const value = libc.symbols.getenv(new TextEncoder().encode("ANYAGC_TEST_NATIVE_VARIABLE\0"));
   assertEquals(new Deno.UnsafePointerView(value!).getCString(), "yes");
   libc.close();
+});
+
+Deno.test("pages of freed blocks go back to the kernel, also those before a block that lives", () => {
+  // Blocks below M_MMAP_THRESHOLD (128 KiB at the start, mallopt(3)) come from the thread's heap.
+  const blocks = 1024, bytes = 64 * 1024;
+  const libc = Deno.dlopen("libc.so.6", {
+    malloc: { parameters: ["usize"], result: "u64" },
+    free: { parameters: ["u64"], result: "void" },
+  });
+  const resident = () => Number(/VmRSS:\s+(\d+)/.exec(Deno.readTextFileSync("/proc/self/status"))![1]) * 1024;
+  const taken = Array.from({ length: blocks }, () => libc.symbols.malloc(BigInt(bytes)));
+  for (const block of taken) new Uint8Array(viewMemory(block, bytes)).fill(1);
+  for (const block of taken.slice(0, -1)) libc.symbols.free(block);
+  const kept = resident();
+  trimHeaps();
+  const left = resident();
+  libc.symbols.free(taken[blocks - 1]);
+  libc.close();
+  assert(kept - left > blocks * bytes / 2, `${kept} bytes before, ${left} after`);
 });

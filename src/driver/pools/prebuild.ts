@@ -20,6 +20,11 @@ export interface PipelineDriver<Request> {
   cached?(request: Request, record?: Uint8Array): bigint | undefined;
   /** Creates it, compiling. */
   create(request: Request, record?: Uint8Array): bigint;
+  /**
+   * Gives back to the system what the compiler has freed. Called after a compile within the budget, when its pipeline is there for everybody and
+   * its bytes are still held: who is admitted next begins with that memory given back.
+   */
+  giveBack?(): void;
 }
 
 /** A pipeline that a dispatch uses, pinned until it has run. */
@@ -140,7 +145,11 @@ function createAhead<Request>(
   try {
     if (state !== "create") return true;
     if (job.admitted || driver.cached === undefined) {
-      createNow(room, reference, pin, () => driver.create(request, record), false);
+      try {
+        createNow(room, reference, pin, () => driver.create(request, record), false);
+      } finally {
+        driver.giveBack?.();
+      }
       return true;
     }
     let pipeline: bigint | undefined;

@@ -22,6 +22,7 @@ class StubDriver implements PipelineDriver<Request> {
   readonly cache = new Set<number>();
   next = 0x1000n;
   onCompile: () => void = () => {};
+  onGiveBack: () => void = () => {};
   cached?: (request: Request) => bigint | undefined;
 
   constructor(cacheCanTell: boolean) {
@@ -38,6 +39,10 @@ class StubDriver implements PipelineDriver<Request> {
     this.onCompile();
     if (request.spirv[0] === 666) throw new InvalidInputError("vulkan.pipeline", "vkCreateComputePipelines: -13");
     return this.next++;
+  }
+
+  giveBack(): void {
+    this.onGiveBack();
   }
 }
 
@@ -81,6 +86,34 @@ Deno.test("a pipeline that is asked for ahead is compiled once, on a worker, wit
   assert(destroyPipeline(room, got.reference, (pipeline) => destroyed.push(pipeline)));
   assertEquals(destroyed, [0x1000n]);
   nothingLeft(room);
+});
+
+Deno.test("what a compile freed is given back when its pipeline is there, and before its bytes are: also of one that failed", () => {
+  const { room, driver, ahead, work } = setUp(false);
+  const seen: [held: number, ready: number, building: number][] = [];
+  driver.onGiveBack = () => {
+    const { ready, building } = room.pipelines.stats();
+    seen.push([room.board.stats().budget.held, ready, building]);
+  };
+  ahead(1, 60);
+  ahead(666, 70);
+  while (work());
+  assertEquals(seen, [[60, 1, 0], [70, 1, 0]]);
+  // A dispatch has no time for that.
+  room.pipelines.unpin(computePipeline(room, request(2), driver).pin);
+  assertEquals([driver.compiles, seen.length], [3, 2]);
+  nothingLeft(room);
+});
+
+Deno.test("a pipeline from the driver's own cache has freed nothing", () => {
+  const { driver, ahead, work } = setUp(true);
+  driver.cache.add(1);
+  let given = 0;
+  driver.onGiveBack = () => given++;
+  ahead(1, 60);
+  ahead(2, 60);
+  while (work());
+  assertEquals([driver.compiles, given], [1, 1]);
 });
 
 Deno.test("a replay whose admission is held up checks again: a dispatch built the same key, and there is exactly one compile", () => {
