@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { Ir } from "../../src/recompiler/ir/ir.ts";
 import { AtomicKind, IfKind, InputKind, MemoryWidth, Op, Type } from "../../src/recompiler/ir/ops.ts";
 import { EvalMemory, evaluateWorkgroup } from "./ir_eval.ts";
-import { bits32, f32, fma32, toHalf } from "./ir_eval_scalar.ts";
+import { bits32, f32, fma32, toHalf } from "./ir_eval/scalar.ts";
 
 const wave32 = { waveSize: 32, workgroupSize: [32, 1, 1] } as const;
 

@@ -3,7 +3,7 @@ import { FloatFacts, isDenormal, isSignalling } from "../../../src/recompiler/ir
 import { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { InputKind, Op, Type } from "../../../src/recompiler/ir/ops.ts";
 import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";
-import { bits32 } from "../../support/ir_eval_scalar.ts";
+import { bits32 } from "../../support/ir_eval/scalar.ts";
 import { Random } from "../../support/random.ts";
 
 const EDGES = [

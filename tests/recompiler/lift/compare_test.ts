@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { execute } from "../../support/lift_harness.ts";
-import { bits32, f32, halfValue } from "../../support/ir_eval_scalar.ts";
+import { bits32, f32, halfValue } from "../../support/ir_eval/scalar.ts";
 import { PLAIN_DEVICE } from "../../support/lift.ts";
 import { asm, asm64 } from "./assembled.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { execute } from "../../support/lift_harness.ts";
-import { bits32, f32, fma32 } from "../../support/ir_eval_scalar.ts";
+import { bits32, f32, fma32 } from "../../support/ir_eval/scalar.ts";
 import { ABLE_DEVICE, PLAIN_DEVICE } from "../../support/lift.ts";
 import { Random } from "../../support/random.ts";
 import { asm, asm1013 } from "./assembled.ts";

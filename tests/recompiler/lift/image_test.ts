@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { resolveImageDescriptors, scalarSlices } from "../../../src/recompiler/passes/resources.ts";
 import { imageClass, NeedsImageDescriptors } from "../../../src/recompiler/lift/image_descriptor.ts";
 import { corpusFile, corpusTest } from "../../support/corpus.ts";
-import { bits32, f32, halfValue, toHalf } from "../../support/ir_eval_scalar.ts";
+import { bits32, f32, halfValue, toHalf } from "../../support/ir_eval/scalar.ts";
 import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";
 import { type After, execute } from "../../support/lift_harness.ts";
 import { cleaned, liftCode, makeRequest } from "../../support/lift.ts";

@@ -5,7 +5,7 @@ import { IfKind, InputKind, Op, OPS, Type } from "../../../src/recompiler/ir/ops
 import { validateIrVerbosely } from "../../../src/recompiler/ir/validate.ts";
 import { deadCode } from "../../../src/recompiler/passes/dead_code.ts";
 import { simplify } from "../../../src/recompiler/passes/simplify.ts";
-import { bits32, OPERATIONS } from "../../support/ir_eval_scalar.ts";
+import { bits32, OPERATIONS } from "../../support/ir_eval/scalar.ts";
 import { liftCode, makeRequest } from "../../support/lift.ts";
 
 /** Constants may not come into being between a construct and its phis. */

@@ -3,7 +3,7 @@ import { RefusedError } from "../../../src/errors.ts";
 import { Op, Type } from "../../../src/recompiler/ir/ops.ts";
 import { Random } from "../../support/random.ts";
 import { deviceTest } from "../../support/vulkan.ts";
-import { f32 } from "../../support/ir_eval_scalar.ts";
+import { f32 } from "../../support/ir_eval/scalar.ts";
 import { INPUT, Lanes, OUTPUT } from "./programs.ts";
 import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
 import { compare, emitValid, request, Rig, sameFloat } from "./support.ts";

@@ -4,7 +4,7 @@ import { RefusedError } from "../../../src/errors.ts";
 import { Op, Type } from "../../../src/recompiler/ir/ops.ts";
 import type { RecompilerDevice } from "../../../src/recompiler/request.ts";
 import { DOUBLE, HALF, isNanBits, SINGLE } from "../../support/exact_float.ts";
-import { join, OPERATIONS } from "../../support/ir_eval_scalar.ts";
+import { join, OPERATIONS } from "../../support/ir_eval/scalar.ts";
 import { Random } from "../../support/random.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { INPUT, Lanes, OUTPUT } from "./programs.ts";

@@ -13,7 +13,7 @@ import {
   numberOf,
   round,
   SINGLE,
-} from "./exact_float.ts";
+} from "../exact_float.ts";
 
 const one64 = (f: (a: number) => number) => ([a]: bigint[]) => bitsOf(f(numberOf(a, DOUBLE)), DOUBLE);
 const toSingle = (bits: number) => exact(BigInt(bits), SINGLE);

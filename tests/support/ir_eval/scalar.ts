@@ -2,8 +2,8 @@
  * What each lane-local operation of the IR computes, on plain values: U32 and F32 are unsigned numbers (the bits), U64 and F64 bigints (the bits).
  * Floats go through double arithmetic: + - * and sqrt of two f32 rounded to double and then to f32 are correctly rounded.
  */
-import { AtomicKind } from "../../src/recompiler/ir/ops.ts";
-import { WIDE_OPERATIONS } from "./ir_eval_wide.ts";
+import { AtomicKind } from "../../../src/recompiler/ir/ops.ts";
+import { WIDE_OPERATIONS } from "./wide.ts";
 
 const view = new DataView(new ArrayBuffer(8));
 

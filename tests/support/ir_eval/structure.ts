@@ -1,5 +1,5 @@
-import type { Ir } from "../../src/recompiler/ir/ir.ts";
-import { Op } from "../../src/recompiler/ir/ops.ts";
+import type { Ir } from "../../../src/recompiler/ir/ir.ts";
+import { Op } from "../../../src/recompiler/ir/ops.ts";
 
 /** Where the parts of every If and Loop of a program stand, found in one scan. All arrays have one entry per operation of the program. */
 export interface Structure {
