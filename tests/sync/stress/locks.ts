@@ -58,14 +58,26 @@ export const mutexScenario: Scenario<MutexHandle> = {
   },
 };
 
-const ALONE = 0, SHARERS = 1;
+/** Token of who is in alone; two words that agree when nobody is; the tokens of those that share. */
+const ALONE = 0, BEFORE = 1, AFTER = 2, SHARERS = 3, SHARER_SLOTS = 64;
 
-function sharedExclusive({ self }: Place, recheckMs: number, handle?: { sharedExclusive: SharedArrayBuffer }) {
-  return new SharedExclusiveLock(self, { bit: LockBit.Device, name: "lock", recheckMs }, handle);
+function sharedExclusive(
+  { self, words, registry }: Place,
+  recheckMs: number,
+  handle?: { sharedExclusive: SharedArrayBuffer },
+) {
+  const repair = (dead: number) => {
+    for (const at of [ALONE, ...Array.from({ length: SHARER_SLOTS }, (_, i) => SHARERS + i)]) {
+      const token = Atomics.load(words, at);
+      mustHold(token === 0 || registry.isDead(token), `${token} is in while what ${dead} left is repaired`);
+    }
+    words[AFTER] = words[BEFORE];
+  };
+  return new SharedExclusiveLock(self, { bit: LockBit.Device, name: "lock", recheckMs, repair }, handle);
 }
 
 export const sharedExclusiveScenario: Scenario<{ sharedExclusive: SharedArrayBuffer }> = {
-  words: SHARERS + 64,
+  words: SHARERS + SHARER_SLOTS,
   create(place, recheckMs) {
     const own = sharedExclusive(place, recheckMs);
     return {
@@ -91,17 +103,23 @@ export const sharedExclusiveScenario: Scenario<{ sharedExclusive: SharedArrayBuf
         if (random.oneIn(4)) {
           own.lockExclusive();
           mustHold(free(ALONE), `alone twice: ${words[ALONE]}`);
-          for (let at = SHARERS; at < SHARERS + 64; at++) mustHold(free(at), `${words[at]} shares beside one alone`);
+          for (let at = SHARERS; at < SHARERS + SHARER_SLOTS; at++) {
+            mustHold(free(at), `${words[at]} shares beside one alone`);
+          }
           Atomics.store(words, ALONE, self.token);
+          mustHold(words[BEFORE] === words[AFTER], "not repaired");
+          words[BEFORE]++;
           if (random.oneIn(500)) nap();
           const dies = place.mayDie();
           if (dies) await dies;
+          words[AFTER]++;
           Atomics.store(words, ALONE, 0);
           own.unlockExclusive();
         } else {
           own.lockShared();
           Atomics.store(words, mine, self.token);
           mustHold(free(ALONE), `${words[ALONE]} is alone beside a sharer`);
+          mustHold(words[BEFORE] === words[AFTER], "shared before it was repaired");
           if (random.oneIn(1000)) nap();
           const dies = place.mayDie();
           if (dies) await dies;
