@@ -89,6 +89,44 @@ Deno.test("what is counted of members does not depend on who dies where", () => 
   assertEquals(registry.stats(), { entered: 2, left: 1, died: 0, live: 1, entering: 0 });
 });
 
+Deno.test("who becomes a member while the supervisor looks, and dies, is given back as one", () => {
+  const given: number[] = [];
+  let dead = 0, look = (_id: number) => {};
+  const isRunning = ({ id }: { id: number }) => (look(id), id !== dead);
+  const probe = { current: () => ({ id: 7, start: 5 }), isRunning };
+  const registry = IsolateRegistry.create(2, probe);
+  registry.enter();
+  registry.attachStructure({ name: "things", recover: (token) => (given.push(token), 1) });
+  const other = IsolateRegistry.attach(registry.handle, { ...probe, current: () => ({ id: 8, start: 5 }) });
+  let token = 0;
+  setStepHook((point) => {
+    if (point !== "isolates.entering") return;
+    setStepHook(undefined);
+    // The supervisor has seen a slot without a member, and asks for its thread: now that becomes a member, and dies.
+    throw new Death();
+  });
+  assertThrows(() => other.enter(), Death);
+  const words = new Int32Array(registry.handle.isolates);
+  look = (id) => {
+    if (id !== 8 || dead === 8) return;
+    dead = 8;
+    token = 1 << 8 | 2;
+    Atomics.store(words, 8 + 8 + 2, token);
+  };
+  assertEquals(registry.sweep().map((death) => death.token), [token]);
+  assertEquals(given, [token]);
+});
+
+Deno.test("who has left does not make the next in its slot one that left", () => {
+  const members = new Members(2), { registry } = members;
+  registry.leave(members.isolates[1]);
+  registry.sweep();
+  const next = members.enter();
+  members.kill(next);
+  assertEquals(registry.sweep().map(({ left }) => left), [false]);
+  assertEquals(registry.stats(), { entered: 3, left: 1, died: 1, live: 1, entering: 0 });
+});
+
 Deno.test("a thread whose number does not fit beside its start time becomes no member", () => {
   const at = (id: number, start: number) =>
     IsolateRegistry.create(2, { current: () => ({ id, start }), isRunning: () => true });
@@ -115,7 +153,8 @@ for (const how of ["throw", "close"]) {
       startIsolate({ registry, arena, flags }, "dieEntering", point, how);
       await reached(flags, 0, 1);
       const deaths = await sweepUntil(registry, 1);
-      while (registry.stats().entering > 0) {
+      for (let tries = 0; registry.stats().entering > 0; tries++) {
+        assert(tries < 1000, "the slot is never given back");
         deaths.push(...registry.sweep());
         await new Promise((resolve) => setTimeout(resolve, 2));
       }

@@ -3,7 +3,7 @@ import { Arena } from "../../src/sync/arena.ts";
 import { heldLocks, LockBit, noteUnlocked } from "../../src/sync/held_locks.ts";
 import { IsolateRegistry } from "../../src/sync/isolates.ts";
 import { SharedExclusiveLock } from "../../src/sync/shared_exclusive_lock.ts";
-import { setStepHook } from "../../src/sync/steps.ts";
+import { setStepHook, step } from "../../src/sync/steps.ts";
 import { SyncError } from "../../src/sync/sync_error.ts";
 import { Death, Members, notForEver } from "./support/members.ts";
 import { reached, startIsolate, sweepUntil } from "./support/isolate.ts";
@@ -123,6 +123,7 @@ function repairedLock() {
   const of = (isolate: typeof a, handle?: SharedExclusiveLock["handle"]): SharedExclusiveLock => {
     const repair = (dead: number) => {
       log.push(dead);
+      step("test.repairs");
       assertEquals([inside, heldLocks() & LockBit.Device], [0, LockBit.Device], "repaired while others are in");
       data[1] = data[0];
     };
@@ -167,7 +168,7 @@ for (const point of ["exclusive.announced", "exclusive.inside", "exclusive.leave
   });
 }
 
-for (const point of ["exclusive.taken-over", "exclusive.repaired"]) {
+for (const point of ["exclusive.taken-over", "test.repairs", "exclusive.repaired"]) {
   Deno.test(`who dies at ${point} while it repairs for a dead one is repaired for in turn`, () => {
     const { members, first, second, third, data, log } = repairedLock(), [, b, c] = members.isolates;
     second.lockExclusive();
@@ -177,7 +178,7 @@ for (const point of ["exclusive.taken-over", "exclusive.repaired"]) {
     members.kill(c);
     notForEver(() => first.lockExclusive());
     assertEquals(data, [1, 1]);
-    assertEquals(log, point === "exclusive.taken-over" ? [c.token] : [b.token]);
+    assertEquals(log, { "exclusive.taken-over": [c.token], "test.repairs": [b.token, c.token] }[point] ?? [b.token]);
     first.unlockExclusive();
     assertEquals(members.registry.sweep().map(({ released }) => released), [{}, {}]);
     assertEquals(first.stats(), { shared: 0, exclusive: false });
