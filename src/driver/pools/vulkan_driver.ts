@@ -55,7 +55,7 @@ export class VulkanPipelineDriver implements PipelineDriver<PipelineRequest> {
     return this.#create(request, false, record)!;
   }
 
-  /** Compilers use the C heap, which keeps what they free: of NVIDIA's, up to 30 bytes for a byte of SPIR-V and thread (docs/sync.md). */
+  /** Compilers use the C heap, which keeps what they free: of NVIDIA's, 15 to 33 bytes for a byte of SPIR-V and thread (docs/sync.md). */
   giveBack(): void {
     trimHeaps();
   }
