@@ -373,6 +373,9 @@ export class ShaderRegistry {
       }
       this.#room.arena.share(blob);
       index = this.#log.append({ kind: LogKind.Registration, number: this.#log.epoch, blob, key });
+    } catch (error) {
+      this.#room.arena.retire(blob);
+      throw error;
     } finally {
       this.#lock.unlock();
     }
@@ -388,6 +391,7 @@ export class ShaderRegistry {
 
   /** Under the lock. */
   #replace(shader: RegisteredShader, { code, record = shader.record }: ShaderEdit): RegisteredShader {
+    this.#log.assertRoom();
     const address = validateRecord(record), there = this.#memory;
     if (address !== shader.code.address) {
       throw new InvalidInputError("registry.record", "an edit cannot move a shader", { guestAddress: address });
@@ -409,10 +413,16 @@ export class ShaderRegistry {
     }
   }
 
-  /** Notes, for transactions, that a variant is in the making. */
+  /**
+   * Notes, for transactions, that a variant will be in the making, once.
+   *
+   * @throws SyncError `registry.full`
+   */
   #ask(shader: RegisteredShader, key: Uint32Array): void {
     this.#lock.lock();
     try {
+      this.#catchUp();
+      if (shader.asked.some((asked) => asked.every((word, i) => word === key[i]))) return;
       this.#log.append({ kind: LogKind.Variant, number: shader.index, blob: 0, key });
     } finally {
       this.#lock.unlock();

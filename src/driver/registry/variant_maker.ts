@@ -102,7 +102,7 @@ export class VariantMaker {
   /**
    * See `ShaderRegistry.resolveShaderAbi`.
    *
-   * @param asked told of the key of what was queued
+   * @param asked told of the key of what is about to be queued; what it throws keeps it from that
    */
   resolve(shader: RegisteredShader, state: Abi, asked: (key: Uint32Array) => void): Resolution {
     const planned = shader.planned.get(state.key), known = planned && this.#known(planned);
@@ -114,9 +114,10 @@ export class VariantMaker {
     const found = this.#known(keyed.key) ?? this.#fromCache(shader, request, keyed.key);
     if (found !== undefined) return found;
     try {
+      // Noted first: what is queued and not noted, nobody would wait for; what is noted and not queued costs a look.
+      asked(keyed.key);
       const queued = announceArtifact(this.#room, request, undefined, shader.label, keyed);
       if (queued) this.#queued();
-      asked(keyed.key);
       return queued ? "queued" : "pending";
     } catch (error) {
       if (!(error instanceof SyncError)) throw error;

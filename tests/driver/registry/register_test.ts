@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { attachRoom } from "../../../src/driver/pools/room.ts";
 import { recordAbi } from "../../../src/driver/registry/abi.ts";
+import { hashCode } from "../../../src/driver/registry/registry_data.ts";
 import { ShaderRegistry } from "../../../src/driver/registry/shader_registry.ts";
 import { type AnyAgcError, GuestFaultError, InvalidInputError } from "../../../src/errors.ts";
 import type { AgcShaderRecord } from "../../../src/guest/loaders/agc_record.ts";
@@ -191,4 +192,29 @@ Deno.test("a registry that is full says so", () => {
   registry.registerShader(guest.pixel(INTERPOLATE));
   const error = assertThrows(() => registry.registerShader(guest.pixel(INTERPOLATE)), SyncError);
   assertEquals(error.code, "registry.full");
+});
+
+Deno.test("what a registry without room refuses leaves nothing in the arena, and memory as it was", () => {
+  const guest = new ShaderGuest(), room = idleRoom();
+  let meanwhile = () => {};
+  const hash = (words: Uint32Array) => (meanwhile(), hashCode(words));
+  const registry = registryOf(room, guest, { capacity: 2, hash });
+  const handle = registry.handle, options = { memory: guest.memory, synchronous: false };
+  const second = ShaderRegistry.attach(attachRoom(room.handle), handle, options);
+  const shader = registry.registerShader(guest.pixel(INTERPOLATE));
+  const [late, other] = [guest.pixel(INTERPOLATE), guest.pixel(INTERPOLATE)];
+  const counts = () => [room.arena.stats().blobs, room.arena.stats().owned];
+  let full: number[] = [];
+  meanwhile = () => {
+    // Another loader takes the last entry after this one has seen that there is room.
+    meanwhile = () => {};
+    second.registerShader(other);
+    full = counts();
+  };
+  assertEquals(assertThrows(() => registry.registerShader(late), SyncError).code, "registry.full");
+  assertEquals(counts(), full);
+  const before = guest.memory.read(shader.code.address, 4).join();
+  const edit = () => registry.edit(shader, () => ({ code: Uint32Array.of(0xbf80_0000) }));
+  assertEquals(assertThrows(edit, SyncError).code, "registry.full");
+  assertEquals([counts(), guest.memory.read(shader.code.address, 4).join()], [full, before]);
 });

@@ -445,3 +445,31 @@ Deno.test("a board that is full defers: the guest's call returns, the line says 
   assertEquals(registry.use(shader.code.address, own, registry.snapshot()).request.code[1], 1);
   nothingLeft(room);
 });
+
+Deno.test("where the log is full nothing is queued that nobody would wait for: the variant is deferred, and made where it is used", () => {
+  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest, { capacity: 3 });
+  const first = registry.registerShader(guest.compute(literalProgram(1)));
+  const second = registry.registerShader(guest.compute(literalProgram(2))), own = recordAbi(second.record)!;
+  assertEquals([registry.snapshot(), room.board.stats().queued, room.artifacts.stats().pending], [3, 1, 1]);
+  const line = `${second.label} is prepared where it is used: the shader registry has all of its 3 entries in use`;
+  assertEquals(registry.lines, [line]);
+  assertEquals(registry.resolveShaderAbi(second, own), "deferred");
+  assertEquals([room.board.stats().queued, room.artifacts.stats().pending], [1, 1]);
+  // What "deferred" says: it is made by who uses it, and by nobody before.
+  registry.read(second, () => {});
+  assertEquals(room.artifacts.stats().ready, 0);
+  registry.use(second.code.address, own, registry.snapshot());
+  assertEquals([room.artifacts.stats().ready, registry.resolveShaderAbi(second, own)], [1, "registered"]);
+  // What was noted before is waited for as ever.
+  registry.read(first, () => assertEquals(room.artifacts.stats().ready, 2));
+  assertEquals(room.board.stats().queued, 0);
+});
+
+Deno.test("a variant that cannot be queued is noted once, however often it is asked for", () => {
+  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
+  room.board.stop("cancel");
+  const shader = registry.registerShader(guest.compute(literalProgram(1))), own = recordAbi(shader.record)!;
+  const entries = registry.snapshot();
+  for (let i = 0; i < 3; i++) assertEquals(registry.resolveShaderAbi(shader, own), "deferred");
+  assertEquals([entries, registry.snapshot(), room.artifacts.stats().pending], [2, 2, 0]);
+});
