@@ -228,12 +228,17 @@ function checkGroup(
   });
 }
 
+/** A front half may be all of its program; a back half never is, also where it is empty. */
 function checkStage(shader: RegisteredShader, stage: "compute" | "pixel" | "vertex"): void {
   const { record } = shader;
-  const fits = stage === "vertex" ? record.stage.startsWith("geometry") : record.stage === stage;
-  if (!fits) {
-    throw new RefusedError("registry.stage", `the ${shader.label} cannot be used as a ${stage} shader`, {
-      guestAddress: shader.code.address,
-    });
-  }
+  const fits = stage === "vertex"
+    ? record.stage === "geometry" || record.stage === "geometry-front"
+    : record.stage === stage;
+  if (fits) return;
+  const why = record.stage.endsWith("-back")
+    ? "by itself: it is the back half of a merged program, which its front half goes on with"
+    : `as a ${stage} shader`;
+  throw new RefusedError("registry.stage", `the ${shader.label} cannot be used ${why}`, {
+    guestAddress: shader.code.address,
+  });
 }

@@ -368,6 +368,38 @@ Deno.test("a dispatch right after resolving a new ABI lands its write", async ()
   nothingLeft(room);
 });
 
+Deno.test("a back half by itself is refused by its name, and nothing is queued; an empty one, too", () => {
+  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
+  const halves = { "geometry-front": 4, "geometry-back": 6 };
+  const [front, back] = Object.values(halves).map((type) =>
+    registry.registerShader(guest.place(([low, high]) => ({
+      type,
+      code: [S_ENDPGM],
+      specials: true,
+      sh: [[0x088, low], [0x089, high], [0x08a, 0xc0 << 12], [0x08b, 6]],
+      cx: [[0x1c3, 4], [0x1b1, 0]],
+    })))
+  );
+  assertEquals([front.record.stage, back.record.stage], Object.keys(halves));
+  const state = stageAbi(back.record, []), snapshot = registry.snapshot();
+  for (
+    const refused of [
+      () => registry.resolveShaderAbi(back, state),
+      () => registry.use(back.code.address, state, snapshot),
+      () => registry.name(back.code.address, state, snapshot),
+    ]
+  ) {
+    const error = assertThrows(
+      refused,
+      RefusedError,
+      `the ${back.label} cannot be used by itself: it is the back half`,
+    );
+    assertEquals([error.code, error.place.guestAddress], ["registry.stage", back.code.address]);
+  }
+  assertEquals([room.board.stats().queued, room.artifacts.stats().pending, registry.lines], [0, 0, []]);
+  assertEquals(registry.resolveShaderAbi(front, stageAbi(front.record, [])), "queued");
+});
+
 Deno.test("an idle pool and 96 misses: the loader returns while jobs are pending, and shutdown drains them", async () => {
   const guest = new ShaderGuest(1 << 23),
     room = idleRoom(),
