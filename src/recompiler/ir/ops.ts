@@ -245,9 +245,12 @@ const ROWS = [
   row("LdsLoad", "-", "vvi"),
   row("LdsStore", Void, "vvvi", { effect: true }),
   row("LdsAtomic", U32, "vvvi", { effect: true }),
-  row("Barrier", Void, "i", { effect: true }), // a = 1: added for the lockstep of a wave, 2: the same where a host subgroup is the wave (passes/pack), 0: the program's own
-  // What the wave has stored to guest memory (a = 1), and what it has loaded (a = 0), comes before what it accesses from here on. Gone after passes/memory_hazards.ts.
-  row("Fence", Void, "i", { effect: true }),
+  // a = 1: added for the lockstep of a wave, 2: the same where a host subgroup is the wave (passes/pack), 0: the program's own. b = 1: it orders guest memory
+  // for the whole device.
+  row("Barrier", Void, "ii", { effect: true }),
+  // What the wave has done to guest memory comes before what it accesses from here on. a = FenceKind; b = 1: for the whole device. Others are gone after
+  // passes/memory_hazards.ts.
+  row("Fence", Void, "ii", { effect: true }),
 
   // --- the wave ---
   row("Any", Bool, "v", { exchange: true }), // true if the value is true in any lane of the wave
@@ -288,6 +291,18 @@ export const IfKind = {
   Lane: 2,
   /** A structurizer guard. */
   Guard: 3,
+} as const;
+
+/** What a `Fence` waits for or looks at anew, operand `a`. */
+export const FenceKind = {
+  /** The caches of a workgroup are invalidated: all that was done before. */
+  Caches: 0,
+  /** Stores, and atomic operations without a result. */
+  Stores: 1,
+  /** Loads, and atomic operations with a result. */
+  Results: 2,
+  /** Caches that workgroups share are invalidated or written back: all that was done before. */
+  SharedCaches: 3,
 } as const;
 
 /** Width of a memory access in bytes (1, 2, 4, 8, 12, 16), or-ed with modifiers. */

@@ -57,6 +57,8 @@ export class Lifter {
   readonly imageNeeds: ImageNeed[] = [];
   /** Whether the program asks where LDS and scratch memory lie in the flat address space. */
   knowsApertures = false;
+  /** Counters that the program waits for to know what other workgroups have done (lift/fences.ts). */
+  answerCounters = 0;
   /** The instruction that is being lifted. */
   instruction: Instruction = new Instruction();
   /** DPP: source 0 of the instruction; 0 in all others. */

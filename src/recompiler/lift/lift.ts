@@ -9,6 +9,7 @@ import { groupLayout } from "../stages/group.ts";
 import { Token, type Tree } from "../structurize/tree.ts";
 import { Lifter } from "./context.ts";
 import { HANDLERS } from "./dispatch.ts";
+import { answerCounters } from "./fences.ts";
 import { knowsApertures } from "./flat_apertures.ts";
 import { NeedsImageDescriptors } from "./image_descriptor.ts";
 import { Refusal, RefusalList } from "./refusal.ts";
@@ -75,6 +76,7 @@ class TreeWalk {
     const group = request.group === undefined ? undefined : groupLayout(request, cfg.instructions);
     this.l = new Lifter(request, tree.guardCount, group);
     this.l.knowsApertures = knowsApertures(cfg.instructions);
+    this.l.answerCounters = answerCounters(cfg.instructions);
     this.ir = this.l.ir;
   }
 

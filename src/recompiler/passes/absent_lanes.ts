@@ -59,8 +59,7 @@ export function keepOneThread(ir: Ir, request: RecompileRequest): boolean {
         become(i, Op.And, zero, zero);
         break;
       case Op.Barrier:
-      case Op.Fence:
-        become(i, Op.Nop, 0, 0); // a thread is in order with itself
+        become(i, Op.Nop, 0, 0); // a thread waits for nobody; fences are for other workgroups
         break;
     }
   }

@@ -1,6 +1,7 @@
 import type { Ir } from "../ir/ir.ts";
-import { Op } from "../ir/ops.ts";
+import { FenceKind, Op } from "../ir/ops.ts";
 import type { ResourcePlan } from "../resources/plan.ts";
+import { markDeviceOrder } from "./device_order.ts";
 import { MemoryPlaces, type Place } from "./memory_places.ts";
 import { indexStructure, type StructureIndex } from "./structure.ts";
 
@@ -9,11 +10,12 @@ import { indexStructure, type StructureIndex } from "./structure.ts";
  * what they have loaded before is what was there before, without s_barrier.
  *
  * - A *fence* (Op.Fence) says that the program counts on it, with whatever memory: behind accesses, and before accesses of which one or the other is a
- *   write, it becomes a barrier. One that only waits for stores says nothing of loads.
+ *   write, it becomes a barrier. One that only waits for stores says nothing of loads, and one that only waits for results, which are needed for the
+ *   values themselves, says nothing.
  * - Without a fence, accesses conflict when they are made of the same pointer or descriptor, one of them writes (and not both are atomic), and lanes do not provably
  *   stay in their own bytes.
  *
- * Fences that are not needed are taken out of the program.
+ * Fences that are not needed, neither as barriers nor for other workgroups (device_order.ts), are taken out of the program.
  *
  * @param ir changed in place
  * @param lanes of the workgroup that do something
@@ -23,7 +25,10 @@ import { indexStructure, type StructureIndex } from "./structure.ts";
 export function memoryHazards(ir: Ir, lanes: number, plan?: ResourcePlan): Set<number> {
   const hazards = new Set<number>();
   if (lanes > 1) new MemoryWalk(ir, hazards, lanes, plan).run();
-  for (let i = 1; i < ir.length; i++) if (ir.op[i] === Op.Fence && !hazards.has(i)) ir.op[i] = Op.Nop;
+  markDeviceOrder(ir, hazards, plan);
+  for (let i = 1; i < ir.length; i++) {
+    if (ir.op[i] === Op.Fence && ir.b[i] === 0 && !hazards.has(i)) ir.op[i] = Op.Nop;
+  }
   return hazards;
 }
 
@@ -150,7 +155,9 @@ class MemoryWalk {
           phase = CALM;
           break;
         case Op.Fence:
-          phase = hazards.has(i) ? CALM : ir.a[i] === 1 ? this.#waited(phase, i) : fenced(phase, i);
+          if (hazards.has(i)) phase = CALM;
+          else if (ir.a[i] === FenceKind.Stores) phase = this.#waited(phase, i);
+          else if (ir.a[i] !== FenceKind.Results) phase = fenced(phase, i);
           break;
         default:
           if (this.#accessOf[i] !== 0) phase = this.#access(i, this.#accesses[this.#accessOf[i] - 1], phase);

@@ -39,7 +39,7 @@ export function keepTogether(ir: Ir, wavePerWorkgroup: boolean, packed = false):
   for (const construct of joint) {
     for (let i = construct; i < structure.endOf[construct]; i++) {
       const { effect } = OPS[ir.op[i]];
-      if (effect === true && !needsAll(ir, i) && !ACCESSES.has(ir.op[i])) return ir; // the guest's barrier, above all
+      if (effect === true && !needsAll(ir, i) && !ACCESSES.has(ir.op[i]) && ir.op[i] !== Op.Fence) return ir; // the guest's barrier, above all
     }
   }
   const writes = ir.op.subarray(0, ir.length).some((op) => op === Op.Store || op === Op.Atomic);

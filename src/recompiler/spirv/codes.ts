@@ -98,6 +98,7 @@ const INSTRUCTIONS = {
   BitReverse: [204, "tri"],
   BitCount: [205, "tri"],
   ControlBarrier: [224, "iii"],
+  MemoryBarrier: [225, "ii"],
   AtomicLoad: [227, "triii"],
   AtomicExchange: [229, "triiii"],
   AtomicCompareExchange: [230, "triiiiii"],

@@ -55,7 +55,7 @@ export interface WordAccount {
 const nothing: Handler = () => {};
 
 /** Constants, inputs and undefined values get their ids elsewhere (emitter.ts, inputs.ts). */
-const PASSIVE: HandlerTable = { Nop: nothing, Const: nothing, Undef: nothing, Input: nothing, Fence: nothing };
+const PASSIVE: HandlerTable = { Nop: nothing, Const: nothing, Undef: nothing, Input: nothing };
 
 const TABLE: HandlerTable = {
   ...PASSIVE,

@@ -363,13 +363,29 @@ function wideLdsAtomic(e: Emitter, i: number, kind: number): void {
  *
  * @param need who must come to it as a whole, a {@linkcode Uniformity}
  * @param who a `Scope`
+ * @param device buffer memory is ordered for all workgroups. A control barrier may have that scope of memory (Vulkan specification, "Validation Rules within
+ * a Module": only its execution scope is limited to Workgroup and Subgroup); compilers of HLSL make AllMemoryBarrierWithGroupSync of it.
  */
-export function writeBarrier(e: Emitter, need: number, who: number = Scope.Workgroup): void {
+export function writeBarrier(e: Emitter, need: number, who: number = Scope.Workgroup, device = false): void {
   const { module, body } = e;
   e.convergence?.needs.push(need);
-  const scope = module.u32(who);
+  // What one subgroup waits for says little of what a driver makes of a wider scope there.
+  const separate = device && who === Scope.Subgroup;
+  if (separate) writeDeviceFence(e);
   const semantics = Semantics.AcquireRelease | Semantics.UniformMemory | Semantics.WorkgroupMemory;
-  body.words.put4(Code.ControlBarrier, scope, scope, module.u32(semantics));
+  const memory = device && !separate ? Scope.Device : who;
+  body.words.put4(Code.ControlBarrier, module.u32(who), module.u32(memory), module.u32(semantics));
+}
+
+/** Orders buffer memory for all workgroups, for each lane on its own: control flow around it need not be uniform. UniformMemory is buffers by address, too. */
+function writeDeviceFence({ module, body }: Emitter): void {
+  const semantics = Semantics.AcquireRelease | Semantics.UniformMemory;
+  body.words.put3(Code.MemoryBarrier, module.u32(Scope.Device), module.u32(semantics));
+}
+
+/** A fence of the guest that other workgroups count on (passes/device_order.ts); all others are gone. */
+function fence(e: Emitter, i: number): void {
+  if (e.ir.b[i] !== 0) writeDeviceFence(e);
 }
 
 /** Handlers of this file. */
@@ -378,6 +394,7 @@ export const MEMORY: HandlerTable = {
   Load: load,
   Store: store,
   Atomic: atomic,
+  Fence: fence,
   LdsLoad: ldsLoad,
   LdsStore: ldsStore,
   LdsAtomic: ldsAtomic,

@@ -432,8 +432,9 @@ function readFirstLane(e: Emitter, i: number): void {
 
 /** A barrier of the guest, or one that was added for the wave's lockstep on LDS; the exchange takes note of it. */
 function barrier(e: Emitter, i: number): void {
-  if (e.ir.a[i] === SUBGROUP_BARRIER) return writeBarrier(e, Uniformity.Wave, Scope.Subgroup);
-  writeBarrier(e, Uniformity.Workgroup);
+  const device = e.ir.b[i] !== 0;
+  if (e.ir.a[i] === SUBGROUP_BARRIER) return writeBarrier(e, Uniformity.Wave, Scope.Subgroup, device);
+  writeBarrier(e, Uniformity.Workgroup, Scope.Workgroup, device);
   e.exchange?.passBarrier();
 }
 

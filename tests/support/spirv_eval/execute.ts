@@ -12,7 +12,7 @@ import { byteSize } from "./memory.ts";
 /** Executes an instruction for lanes. */
 export type Step = (s: Subgroup, i: SpirvInstruction, lanes: readonly number[]) => void;
 
-const WORKGROUP = 4, PHYSICAL = 5349, ALIGNED = 2;
+const WORKGROUP = 4, PHYSICAL = 5349, VOLATILE = 1, ALIGNED = 2;
 const MIX = 46, FMA = 50, PACK_HALF = 58, UNPACK_HALF = 62;
 
 /** A step whose lanes do not see each other. */
@@ -199,7 +199,13 @@ const load = each((s, i, lane) => {
   const at = s.value(pointer, lane);
   if (physical) {
     s.group.races?.loadMemory(at as bigint, byteSize(type), accessOf(s, lane), i.word);
-    return s.group.memory.load(at as bigint, type, alignment(access, i.word));
+    return s.group.memory.load(
+      at as bigint,
+      type,
+      alignment(access, i.word),
+      s.invocations[lane],
+      (access[0] & VOLATILE) !== 0,
+    );
   }
   const { cells, index } = at as Place;
   if (!(index in cells)) throw new Error(`word ${i.word}: element ${index} of ${cells.length} is loaded`);
@@ -214,7 +220,7 @@ const store: Step = (s, i, lanes) => {
     if (physical && isHelper(s, lane)) continue;
     if (physical) {
       s.group.races?.storeMemory(at as bigint, byteSize(type), accessOf(s, lane), i.word);
-      s.group.memory.store(at as bigint, type, value, alignment(access, i.word));
+      s.group.memory.store(at as bigint, type, value, alignment(access, i.word), s.invocations[lane]);
     } else {
       const { cells, index } = at as Place;
       if (!(index in cells)) throw new Error(`word ${i.word}: element ${index} of ${cells.length} is stored`);
@@ -257,9 +263,7 @@ const atomic = (f: (old: Bits, operands: Bits[], width: number) => Bits): Step =
     if (physical && isHelper(s, lane)) out[lane] = poison(width);
     else if (physical) {
       s.group.races?.forgetMemory(at as bigint, bytes);
-      const old = s.group.memory.load(at as bigint, type, bytes) as Bits;
-      s.group.memory.store(at as bigint, type, f(old, operands, width), bytes);
-      out[lane] = old;
+      out[lane] = s.group.memory.update(at as bigint, type, (old) => f(old as Bits, operands, width)) as Bits;
     } else {
       const { cells, index } = at as Place;
       if (!(index in cells)) throw new Error(`word ${i.word}: an atomic at element ${index} of ${cells.length}`);

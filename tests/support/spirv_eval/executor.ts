@@ -28,6 +28,10 @@ export interface EvaluatedOptions {
   device?: Partial<RecompilerDevice>;
   /** A race in workgroup memory or buffers is an error: for programs that have none of their own. */
   races?: boolean;
+  /** Memory is weak, see {@linkcode EvaluatedDispatch}. */
+  weak?: boolean;
+  /** Changes a module before it is evaluated. */
+  change?: (words: Uint32Array) => Uint32Array;
   /** Flushes f32 denormals, see {@linkcode EvaluatedDispatch}; `device` must say so. */
   flushesUnasked?: EvaluatedDispatch["flushesUnasked"];
   /** Gives the artifact of a dispatch, for the windows of memory in ascending order; it is recompiled here when left out. */
@@ -132,6 +136,7 @@ export class EvaluatedExecutor implements ComputeExecutor {
       groups,
       subgroupSize: this.options.subgroupSize,
       races: this.options.races,
+      weak: this.options.weak,
       flushesUnasked: this.options.flushesUnasked,
       random: this.#random,
     });
@@ -181,7 +186,7 @@ export class EvaluatedExecutor implements ComputeExecutor {
       this.artifacts.push(artifact);
       known = {
         artifact,
-        module: parseSpirv(artifact.spirv),
+        module: parseSpirv(this.options.change?.(artifact.spirv) ?? artifact.spirv),
         report: {
           address: program.address,
           instructions: artifact.instructionCount,

@@ -37,17 +37,28 @@ export class DeviceMemory {
     throw new Error(`${bytes} bytes at device address 0x${address.toString(16)} are in no buffer`);
   }
 
-  /** Reads a value. */
-  load(address: bigint, type: SpirvType, alignment: number): Value {
+  /** Reads a value. @param _by local index of the invocation @param _volatile the access says that others may have written */
+  load(address: bigint, type: SpirvType, alignment: number, _by = 0, _volatile = false): Value {
     const { view, offset } = this.at(address, byteSize(type), alignment);
     return read(view, offset, type);
   }
 
   /** Writes a value. */
-  store(address: bigint, type: SpirvType, value: Value, alignment: number): void {
+  store(address: bigint, type: SpirvType, value: Value, alignment: number, _by = 0): void {
     const { view, offset } = this.at(address, byteSize(type), alignment);
     write(view, offset, type, value);
   }
+
+  /** An atomic operation; returns the old value. */
+  update(address: bigint, type: SpirvType, change: (old: Value) => Value): Value {
+    const { view, offset } = this.at(address, byteSize(type), byteSize(type));
+    const old = read(view, offset, type);
+    write(view, offset, type, change(old));
+    return old;
+  }
+
+  /** A memory barrier of Device scope, of these invocations. Here, all is in order anyway. */
+  fence(_invocations: readonly number[]): void {}
 }
 
 /** Bytes of a type in a buffer. */
@@ -96,7 +107,8 @@ export function read(view: DataView, at: number, type: SpirvType): Value {
   }
 }
 
-function write(view: DataView, at: number, type: SpirvType, value: Value): void {
+/** Writes a value into bytes. */
+export function write(view: DataView, at: number, type: SpirvType, value: Value): void {
   if (type.kind === "int" || type.kind === "float") {
     if (type.bits === 64) view.setBigUint64(at, value as bigint, true);
     else if (type.bits === 32) view.setUint32(at, value as number, true);

@@ -11,8 +11,8 @@ import type { SpirvBlock, SpirvFunction, SpirvInstruction, SpirvModule, Value } 
 import type { DeviceMemory } from "./memory.ts";
 import type { Flushing } from "./workgroup.ts";
 
-/** Scope of a barrier that the invocations of one subgroup wait at. */
-const SUBGROUP = 3;
+/** Scopes: of a barrier that the invocations of one subgroup wait at, of memory that all workgroups see. */
+const SUBGROUP = 3, DEVICE = 1;
 
 /** A call in progress. */
 interface Frame {
@@ -140,6 +140,7 @@ export class Subgroup {
     this.group.steps++;
     if (instruction.name === "OpFunctionCall") return this.#call(frame, instruction);
     if (instruction.name === "OpControlBarrier") return this.#barrier(frame, instruction);
+    if (instruction.name === "OpMemoryBarrier") return this.#fence(frame, instruction);
     const execute: Step | undefined = EXECUTE.get(instruction.name);
     if (execute === undefined) throw new Error(`${instruction.name} cannot be evaluated`);
     execute(this, instruction, frame.group);
@@ -169,6 +170,11 @@ export class Subgroup {
     }
     this.barrier = instruction;
     return "barrier";
+  }
+
+  #fence(frame: Frame, { operands: [scope], word }: SpirvInstruction): void {
+    if (this.value(scope, 0) !== DEVICE) throw new Error(`word ${word}: a memory barrier of another scope than Device`);
+    this.group.memory.fence(frame.group.map((lane) => this.invocations[lane]));
   }
 
   #terminate(frame: Frame, block: SpirvBlock): void {

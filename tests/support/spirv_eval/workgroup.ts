@@ -8,6 +8,7 @@ import { type DeviceMemory, read } from "./memory.ts";
 import { type Place, poisonOf, type SpirvModule, type SpirvVariable, type Value } from "./parse.ts";
 import { Races } from "./races.ts";
 import { Subgroup } from "./subgroup.ts";
+import { History, WeakMemory } from "./weak_memory.ts";
 
 /** Which float instructions flush f32 denormals. Sums are additions, subtractions and multiplications. */
 export type Flushing = "none" | "all" | "all but sums";
@@ -30,8 +31,12 @@ export interface EvaluatedDispatch {
   stepLimit?: number;
   /** A race in workgroup memory or buffers is an error. */
   races?: boolean;
+  /** All workgroups at the same time, and stores and loads of buffers out of order where no barrier of Device scope is between them. */
+  weak?: boolean;
 }
 
+/** Scope of memory that a barrier orders. */
+const DEVICE = 1;
 const STORAGE = { input: 1, workgroup: 4, private: 6, pushConstant: 9 };
 const BUILT_IN = {
   numWorkgroups: 24,
@@ -51,7 +56,24 @@ export function evaluateDispatch(dispatch: EvaluatedDispatch): void {
   const [x, y, z] = dispatch.groups, ids: [number, number, number][] = [];
   for (let n = 0; n < x * y * z; n++) ids.push([n % x, Math.floor(n / x) % y, Math.floor(n / (x * y))]);
   shuffle(ids, dispatch.random);
-  for (const id of ids) new Workgroup(dispatch, id).run();
+  if (dispatch.weak) evaluateTogether(dispatch, ids);
+  else for (const id of ids) new Workgroup(dispatch, id).run();
+}
+
+/** All workgroups in turns, each with its own view of weak memory. */
+function evaluateTogether(dispatch: EvaluatedDispatch, ids: readonly (readonly [number, number, number])[]): void {
+  const { random, memory, module: { localSize: [x, y, z] } } = dispatch, history = new History(memory);
+  const groups = ids.map((id) => {
+    const view = new WeakMemory(history, x * y * z, random);
+    return { view, group: new Workgroup({ ...dispatch, memory: view }, id) };
+  });
+  for (let running = groups; running.length > 0;) {
+    const one = running[random.below(running.length)];
+    if (!one.group.turn()) running = running.filter((each) => each !== one);
+    // Stores of those that wait, or have ended, get to the others as well.
+    if (random.below(8) === 0) { for (const { view } of groups) view.deliverOne(); }
+  }
+  for (const { view } of groups) view.deliverAll();
 }
 
 /** A workgroup while it runs. */
@@ -100,17 +122,21 @@ export class Workgroup {
 
   /** Runs it to its end. */
   run(): void {
+    while (this.turn());
+  }
+
+  /** Runs some subgroup for a while. False when all have ended. */
+  turn(): boolean {
     const { random, stepLimit = 50_000_000 } = this.dispatch;
-    for (;;) {
-      const ready = this.#subgroups.filter(({ barrier, ended }) => barrier === undefined && !ended);
-      if (ready.length === 0) {
-        if (this.#subgroups.every(({ ended }) => ended)) return;
-        this.#release();
-        continue;
-      }
-      ready[random.below(ready.length)].run(1 + random.below(TURN));
-      if (this.steps > stepLimit) throw new Error(`a workgroup has not ended after ${this.steps} instructions`);
+    const ready = this.#subgroups.filter(({ barrier, ended }) => barrier === undefined && !ended);
+    if (ready.length === 0) {
+      if (this.#subgroups.every(({ ended }) => ended)) return false;
+      this.#release();
+      return true;
     }
+    ready[random.below(ready.length)].run(1 + random.below(TURN));
+    if (this.steps > stepLimit) throw new Error(`a workgroup has not ended after ${this.steps} instructions`);
+    return true;
   }
 
   /** Everybody is at a barrier, which must be the same one. */
@@ -122,6 +148,8 @@ export class Workgroup {
         throw new Error(`invocations wait at different barriers: words ${barrier?.word}, ${subgroup.barrier?.word}`);
       }
     }
+    const first = this.#subgroups[0];
+    if (first.value(barrier!.operands[1], 0) === DEVICE) this.memory.fence(this.#places.map((_, n) => n));
     for (const subgroup of this.#subgroups) subgroup.barrier = undefined;
     this.barriers++;
   }

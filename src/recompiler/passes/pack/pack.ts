@@ -63,8 +63,9 @@ class Packer {
       const op = ir.op[i];
       if (op === Op.Const || op === Op.Nop) continue;
       out.currentPc = ir.pc[i];
-      if (this.options.barrierBefore.has(i)) out.emit(Op.Barrier, SUBGROUP_BARRIER);
-      if (op === Op.Fence) continue;
+      const behindBarrier = this.options.barrierBefore.has(i);
+      if (behindBarrier) out.emit(Op.Barrier, SUBGROUP_BARRIER, op === Op.Fence ? ir.b[i] : 0);
+      if (op === Op.Fence && (behindBarrier || ir.b[i] === 0)) continue;
       if (OPS[op].exchange) this.#exchange(i);
       else if (OPS[op].structure) this.#structure(i);
       else if (op === Op.Input) this.#input(i);

@@ -32,8 +32,8 @@ export function rebuild(
     const op = ir.op[i];
     if (op === Op.Const || unused.has(i)) continue;
     out.currentPc = ir.pc[i];
-    if (barrierBefore.has(i)) out.emit(Op.Barrier, 1);
-    if (op === Op.Fence) continue;
+    if (barrierBefore.has(i)) out.emit(Op.Barrier, 1, op === Op.Fence ? ir.b[i] : 0);
+    if (op === Op.Fence && (barrierBefore.has(i) || ir.b[i] === 0)) continue;
     if (op === Op.If && decisions.get(i) === "flat") {
       const parts = branches.get(i)!;
       const truth = known.get(-1 - i);
