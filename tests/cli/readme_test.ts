@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import project from "../../deno.json" with { type: "json" };
 import { anyagc, projectFile, vulkanTest } from "./support.ts";
@@ -74,4 +74,11 @@ vulkanTest("the README's library example runs and sees a picture", async () => {
   } finally {
     await Deno.remove(file);
   }
+});
+
+Deno.test("the README counts opcodes as docs/isa.md does", () => {
+  const isa = Deno.readTextFileSync(projectFile("docs/isa.md"));
+  const all = isa.split("\n").find((line) => line.startsWith("| all "))!.split("|").map((cell) => cell.trim());
+  const [known, recompiled] = [all[2], all.at(-2)!].map((count) => Number(count).toLocaleString("en-US"));
+  assertStringIncludes(README, `${recompiled} of ${known} opcodes`);
 });
