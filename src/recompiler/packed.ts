@@ -37,10 +37,10 @@ export function packProgram(
   // What single lanes see is the same in all forms, and cheaper to find before there are several copies of it.
   const seen = dropUnseenChoices(ir, true), halves = dropUnseenHalves(seen.ir);
   if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir));
-  const threads = threadsOf(request);
-  const together = keepTogether(ir, threads <= request.waveSize, true);
+  const threads = threadsOf(request), oneWave = threads <= request.waveSize;
+  const together = keepTogether(ir, oneWave, true);
   if (together !== ir) ir = deadCode(simplify(together));
-  checkGuestBarriers(ir, threads <= request.waveSize, request.codeAddress);
+  checkGuestBarriers(ir, oneWave, request.codeAddress);
   const barrierBefore = lockstepBarriers(ir, threads, lanes, plan);
   const { waveSize, codeAddress } = request;
   return { ir: deadCode(simplify(pack(ir, { ...shape, waveSize, barrierBefore, codeAddress }))), shape };

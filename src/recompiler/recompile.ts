@@ -70,15 +70,15 @@ export function recompile(
   if (alone) ir = deadCode(simplify(ir));
   observe?.("simplify", () => dumpIr(ir));
   const simplified = ir;
-  const threads = threadsOf(request);
+  const threads = threadsOf(request), oneWave = threads <= request.waveSize;
   const lanes = alone ? 1 : Math.ceil(threads / request.waveSize) * request.waveSize;
   const before = lockstepBarriers(ir, threads, lanes, plan);
-  const regions = chooseRegions(ir, before, threads > request.waveSize, exchangeCost(request));
+  const regions = chooseRegions(ir, before, !oneWave, exchangeCost(request));
   ir = regions.ir;
   observe?.("regions", () => dumpRegions(regions.report) + dumpIr(ir));
   ir = deadCode(simplify(ir));
   if (dropAbsentLanes(ir, request)) ir = deadCode(simplify(ir));
-  const together = keepTogether(ir, threads <= request.waveSize);
+  const together = keepTogether(ir, oneWave);
   if (together !== ir) ir = deadCode(simplify(together));
   const seen = dropUnseenChoices(ir, true);
   const halves = dropUnseenHalves(seen.ir);
@@ -93,10 +93,12 @@ export function recompile(
     return emitCompute(program.ir, request, { plan, ...watch, packed: { ...shape, reason } });
   };
   const apart = (): Artifact => {
-    checkGuestBarriers(ir, threads <= request.waveSize, request.codeAddress);
-    checkAddedBarriers(ir, threads <= request.waveSize, request.codeAddress);
-    const emit = (ir: Ir) => emitCompute(ir, request, { plan, ...watch });
-    // What is known of the conditions around exchanges may be less where they are in loops.
+    const emit = (ir: Ir) => {
+      checkGuestBarriers(ir, oneWave, request.codeAddress);
+      checkAddedBarriers(ir, oneWave, request.codeAddress);
+      return emitCompute(ir, request, { plan, ...watch });
+    };
+    // What is known of the conditions around exchanges and barriers may be less where they are in loops.
     return rolled === ir ? emit(ir) : unlessRefused(() => emit(rolled), () => emit(ir));
   };
   const inSomeMode = (): Artifact => {

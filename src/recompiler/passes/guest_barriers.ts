@@ -124,19 +124,22 @@ class Reach {
 }
 
 /**
- * Checks that every barrier of the guest stands where the whole workgroup comes by.
+ * Checks that every barrier of the guest stands where the whole workgroup comes by. This is the only place where a program is refused for one;
+ * spirv/convergence.ts looks at what was emitted, and finds mistakes of the passes.
  *
  * @param oneWave the workgroup is one wave
  * @throws LaneModeRefusal naming the first one that does not
  */
 export function checkGuestBarriers(ir: Ir, oneWave: boolean, codeAddress: bigint): void {
-  if (oneWave || !ir.op.subarray(0, ir.length).includes(Op.Barrier)) return;
-  const { flow } = classifyUniformity(ir, false);
+  if (!ir.op.subarray(0, ir.length).includes(Op.Barrier)) return;
+  const { flow } = classifyUniformity(ir, oneWave);
   for (let i = 1; i < ir.length; i++) {
     if (!isOwn(ir, i) || flow[i] === Uniformity.Workgroup) continue;
     throw new LaneModeRefusal(
       "recompiler.barrier",
-      "s_barrier in control flow that the waves of the workgroup do not share, and with other barriers on the ways of those that do not come to it",
+      oneWave
+        ? "s_barrier in control flow that the lanes of the wave do not share"
+        : "s_barrier in control flow that the waves of the workgroup do not share, and with other barriers on the ways of those that do not come to it",
       { pc: ir.pc[i], guestAddress: BigInt.asUintN(64, codeAddress + BigInt(ir.pc[i])) },
     );
   }

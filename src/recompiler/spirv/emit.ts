@@ -193,9 +193,6 @@ function emitWithExchange(e: Emitter, exchange: LaneExchange, account?: Uint32Ar
 function prepareExchange(e: Emitter, exchanges: boolean): void {
   const { ir, request } = e;
   const plan = planExchanges(ir, threads(e) <= request.waveSize, e.packed !== undefined);
-  if (plan.badBarrier >= 0) {
-    throw e.refuseMode(plan.badBarrier, "barrier", "a barrier in control flow that the workgroup does not share");
-  }
   if (plan.badExchange >= 0) {
     throw e.refuseMode(
       plan.badExchange,

@@ -1,10 +1,9 @@
 import type { Ir } from "../ir/ir.ts";
 import { Op, OPS } from "../ir/ops.ts";
-import { isOwn } from "../passes/guest_barriers.ts";
 import { indexStructure } from "../passes/structure.ts";
 import { classifyUniformity, Uniformity } from "../passes/uniformity.ts";
 
-/** What must hold so that the whole workgroup comes to every exchange and barrier of a program. */
+/** What must hold so that the whole workgroup comes to every exchange of a program. (Barriers: passes/guest_barriers.ts, passes/added_barriers.ts.) */
 export interface ExchangePlan {
   /** 1 at each If and Loop that has an exchange (or an agreement) inside. */
   readonly holds: Uint8Array;
@@ -17,8 +16,6 @@ export interface ExchangePlan {
   readonly condition: Uint8Array;
   /** First exchange that not the whole workgroup comes to; -1 when all are good. */
   readonly badExchange: number;
-  /** First barrier of the guest that not the whole workgroup comes to; -1 when all are good. */
-  readonly badBarrier: number;
 }
 
 function writesMemory(ir: Ir): boolean {
@@ -32,7 +29,7 @@ export function isExchange(op: number): boolean {
 }
 
 /**
- * Looks at the control flow around exchanges and barriers. Both need all invocations of the workgroup.
+ * Looks at the control flow around exchanges, which need all invocations of the workgroup.
  *
  * @param oneWave the workgroup is one wave.
  * @param packed exchanges are those of one wave, so they need no more than that (votes of the workgroup and barriers do); a packed program agrees by itself (passes/pack).
@@ -47,14 +44,13 @@ export function planExchanges(ir: Ir, oneWave: boolean, packed = false): Exchang
   const trusted = classifyUniformity(ir, oneWave, structure, packed && writes);
   // What waves load for themselves is the same for all of them, as it is for the barriers of the guest.
   const shared = packed && writes ? classifyUniformity(ir, oneWave, structure) : trusted;
-  let badExchange = -1, badBarrier = -1;
+  let badExchange = -1;
   for (let i = 1; i < n; i++) {
     const op = ir.op[i];
     if (op === Op.If) {
       condition[i] = trusted.value[ir.a[i]];
       if (condition[i] !== Uniformity.Lane) condition[i] = Math.max(condition[i], shared.value[ir.a[i]]);
     }
-    if (isOwn(ir, i) && shared.flow[i] !== Uniformity.Workgroup && badBarrier < 0) badBarrier = i;
     if (!isExchange(op)) continue;
     if (op === Op.AnyGroup ? shared.flow[i] !== Uniformity.Workgroup : trusted.flow[i] < need) {
       if (badExchange < 0) badExchange = i;
@@ -76,7 +72,7 @@ export function planExchanges(ir: Ir, oneWave: boolean, packed = false): Exchang
       for (let p = structure.parentOf[i]; p !== loop; p = structure.parentOf[p]) ask(p);
     }
   }
-  return { holds, agree, condition, badExchange, badBarrier };
+  return { holds, agree, condition, badExchange };
 
   function hold(at: number): void {
     for (let p = structure.parentOf[at]; p >= 0 && holds[p] === 0; p = structure.parentOf[p]) holds[p] = 1;

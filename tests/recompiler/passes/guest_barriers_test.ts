@@ -8,10 +8,11 @@ import { barriersMayBePassed, checkGuestBarriers } from "../../../src/recompiler
 import { indexStructure } from "../../../src/recompiler/passes/structure.ts";
 import { classifyUniformity } from "../../../src/recompiler/passes/uniformity.ts";
 
-/** A program of branches that waves take apart (`wave`), or together (`group`). */
+/** A program of branches that waves take apart (`wave`), or together (`group`), or single lanes (`lane`). */
 class Program {
   readonly ir = new Ir();
   readonly #wave = this.#is(this.ir.append(Op.Input, Type.U32, InputKind.WaveId));
+  readonly #lane = this.#is(this.ir.append(Op.Input, Type.U32, InputKind.LaneId));
   readonly #group = this.#is(this.ir.append(Op.Input, Type.U32, InputKind.UserData, 0));
 
   #is(value: number): number {
@@ -26,12 +27,16 @@ class Program {
     this.#if(this.#wave, then, otherwise);
   }
 
+  lane(then: () => void): void {
+    this.#if(this.#lane, then, undefined, IfKind.Lane);
+  }
+
   group(then: () => void, otherwise?: () => void): void {
     this.#if(this.#group, then, otherwise);
   }
 
-  #if(condition: number, then: () => void, otherwise?: () => void): void {
-    this.ir.emit(Op.If, condition, IfKind.Scalar);
+  #if(condition: number, then: () => void, otherwise?: () => void, kind: number = IfKind.Scalar): void {
+    this.ir.emit(Op.If, condition, kind);
     then();
     if (otherwise !== undefined) {
       this.ir.emit(Op.Else);
@@ -92,7 +97,7 @@ Deno.test("there is nothing to pass where all waves come to every barrier", () =
   assertEquals(mayBePassed((p) => (p.group(() => p.barrier()), p.wave(() => {}), p.barrier())), false);
 });
 
-Deno.test("a barrier that not all waves come to is refused by name, with its pc; with one wave, none is", () => {
+Deno.test("a barrier that not all waves come to is refused by name, with its pc; with one wave, none is where no lanes decide", () => {
   const ir = build((p) => {
     p.barrier();
     p.ir.currentPc = 0x40;
@@ -101,4 +106,16 @@ Deno.test("a barrier that not all waves come to is refused by name, with its pc;
   const error = assertThrows(() => checkGuestBarriers(ir, false, 0x1000n), RefusedError);
   assertEquals([error.code, error.place.pc, error.place.guestAddress], ["recompiler.barrier", 0x40, 0x1040n]);
   checkGuestBarriers(ir, true, 0x1000n);
+  const lanes = build((p) => {
+    p.ir.currentPc = 0x40;
+    p.lane(() => p.barrier());
+  });
+  for (const oneWave of [false, true]) {
+    const error = assertThrows(
+      () => checkGuestBarriers(lanes, oneWave, 0x1000n),
+      RefusedError,
+      oneWave ? "lanes of the wave" : "waves of the workgroup",
+    );
+    assertEquals([error.code, error.place.pc], ["recompiler.barrier", 0x40]);
+  }
 });

@@ -69,7 +69,7 @@ export function prepareStageExchange(e: Emitter): { mode: StageLaneMode; reason:
   }
   const none = new Uint8Array(ir.length);
   e.native = true;
-  e.exchange = new NativeExchange(e, { holds: none, agree: none, condition: none, badExchange: -1, badBarrier: -1 });
+  e.exchange = new NativeExchange(e, { holds: none, agree: none, condition: none, badExchange: -1 });
   return { mode: "subgroup", reason: `the program observes the wave: ${named(subgroup)}` };
 }
 
