@@ -27,7 +27,7 @@ import { checkGroup, groupLayout, knownRegisters } from "./stages/group.ts";
 import { recompileStage } from "./stages/recompile_stage.ts";
 import { dumpTree, structurize } from "./structurize/structurize.ts";
 
-/** The passes in order; each can be dumped as text. The last one is done where the lane mode is packed. */
+/** The passes in order; each can be dumped as text. `packed` makes what is emitted where the lane mode is packed, `final` where it is not. */
 export const PASSES = ["cfg", "structurize", "lift", "simplify", "regions", "final", "packed"] as const;
 /** Name of a pass. */
 export type PassName = (typeof PASSES)[number];
@@ -83,9 +83,6 @@ export function recompile(
   const seen = dropUnseenChoices(ir, true);
   const halves = dropUnseenHalves(seen.ir);
   if (seen.changed || halves.changed) ir = deadCode(simplify(halves.ir, true));
-  const loops = reroll(ir, (ir) => failingAccesses(ir, request));
-  const rolled = request.device.endsLoops === true && takesMoreRounds(ir, loops) ? ir : loops;
-  observe?.("final", () => dumpIr(rolled));
   const packed = (reason: string, instead?: LaneModeRefusal): Artifact => {
     const shape = requirePackShape(request, instead);
     const program = packProgram(simplified, request, shape, lanes, plan);
@@ -93,6 +90,9 @@ export function recompile(
     return emitCompute(program.ir, request, { plan, ...watch, packed: { ...shape, reason } });
   };
   const apart = (): Artifact => {
+    const loops = reroll(ir, (ir) => failingAccesses(ir, request));
+    const rolled = request.device.endsLoops === true && takesMoreRounds(ir, loops) ? ir : loops;
+    observe?.("final", () => dumpIr(rolled));
     const emit = (ir: Ir) => {
       checkGuestBarriers(ir, oneWave, request.codeAddress);
       checkAddedBarriers(ir, oneWave, request.codeAddress);
