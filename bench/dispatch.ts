@@ -94,7 +94,7 @@ function alone(device: GpuDevice, operations: number, groups: number): number[] 
     return measure(0x20, 0, executor, memory, groups);
   } finally {
     executor.close();
-    memory.clear();
+    if (!executor.hung) memory.clear();
   }
 }
 

@@ -60,7 +60,7 @@ function outputOf(executor: ComputeExecutor, made: ReturnType<WaveProgram["make"
     if (error !== undefined) throw error;
     return new Uint32Array(memory.read(made.output.address, made.output.bytes).slice().buffer);
   } finally {
-    memory.clear();
+    if (!executor.hung) memory.clear();
   }
 }
 

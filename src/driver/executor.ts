@@ -52,6 +52,8 @@ export interface ComputeExecutor {
   attach(memory: GuestMemory): void;
   /** Whether dispatches may not have finished yet. */
   readonly busy: boolean;
+  /** The device did not finish in time and may work on, on guest memory itself: who has the memory must leave it mapped. */
+  readonly hung?: boolean;
   /** Whether programs that use scratch memory can be executed; they are refused without. */
   readonly scratch?: boolean;
   /** Queues a dispatch; its effects are in memory after `drain`. Dispatches take effect in order. */

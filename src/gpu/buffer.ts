@@ -100,10 +100,12 @@ export function createBoundBuffer(
   });
 }
 
-/** Destroys a buffer and its memory. The device must not be using it. */
+/** Destroys a buffer and its memory. The device must not be using it, unless for work that was given up ({@linkcode GpuDevice.giveUp}). */
 export function destroyBoundBuffer(device: GpuDevice, buffer: BoundBuffer): void {
-  device.vulkan.vkDestroyBuffer(device.handle, buffer.handle, 0n);
-  device.vulkan.vkFreeMemory(device.handle, buffer.memory, 0n);
+  device.release(() => {
+    device.vulkan.vkDestroyBuffer(device.handle, buffer.handle, 0n);
+    device.vulkan.vkFreeMemory(device.handle, buffer.memory, 0n);
+  });
 }
 
 /** A buffer in device memory that the host sees: for context blocks, staging, readback. Coherent, so that no flush is needed. */

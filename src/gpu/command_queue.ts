@@ -253,19 +253,28 @@ export class CommandQueue {
     if (result === vk.VK_TIMEOUT) this.#timedOut(Number(arena.getU64(arena.offset(values))));
   }
 
-  /** Waits for what was submitted, then destroys everything. A recording that was not submitted is dropped. */
+  /**
+   * Waits for what was submitted, then destroys everything. A recording that was not submitted is dropped. What did not finish in time before is not waited
+   * for again, and nothing is destroyed that it uses, as long as it runs.
+   *
+   * @throws {AnyAgcError} `gpu.timeout`, {@linkcode VulkanError} `vulkan.device-lost`: then everything is destroyed
+   */
   destroy(): void {
     try {
+      if (this.#device.unfinished && this.completed() < this.#submitted) this.#timedOut(this.#submitted);
       this.wait(this.#submitted);
     } finally {
-      const { handle } = this.#device;
-      this.timestamps?.destroy();
-      this.#vulkan.vkDestroyCommandPool(handle, this.#pool, 0n);
-      this.#vulkan.vkDestroySemaphore(handle, this.#timeline, 0n);
+      this.#device.release(() => {
+        const { handle } = this.#device;
+        this.timestamps?.destroy();
+        this.#vulkan.vkDestroyCommandPool(handle, this.#pool, 0n);
+        this.#vulkan.vkDestroySemaphore(handle, this.#timeline, 0n);
+      });
     }
   }
 
   #timedOut(value: number): never {
+    if (this.completed() < this.#submitted) this.#device.giveUp(this);
     throw new AnyAgcError(
       "gpu.timeout",
       `the device "${this.#device.capabilities.name}" did not finish submission ${value} within ${

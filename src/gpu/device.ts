@@ -32,6 +32,14 @@ export interface SharedDevice {
   readonly capabilities: DeviceCapabilities;
 }
 
+/** Work that was given up because it took too long: it may run on. */
+export interface UnfinishedWork {
+  /** How much was submitted. */
+  readonly submitted: number;
+  /** How much of it the device has done. */
+  completed(): number;
+}
+
 /**
  * A logical device with its queues. Handles are valid in the whole process; each isolate has its own `GpuDevice` over the same handles, and
  * the one that created it destroys it, after all others have stopped using it.
@@ -59,6 +67,10 @@ export class GpuDevice {
   readonly scratch: Arena = new Arena(256 * 1024);
   readonly #owner: Instance | undefined;
   #hostMemory: vk.ExtensionCommands<vk.VkExtExternalMemoryHost> | undefined;
+  /** What this isolate submitted and gave up. */
+  readonly #unfinished = new Set<UnfinishedWork>();
+  /** What is to be destroyed when that has come to its end. */
+  #kept: (() => void)[] = [];
 
   private constructor(vulkan: vk.CoreCommands, shared: SharedDevice, owner?: Instance) {
     this.vulkan = vulkan;
@@ -140,13 +152,54 @@ export class GpuDevice {
     this.vulkan.vkDeviceWaitIdle(this.handle);
   }
 
-  /** Destroys device and instance; in an isolate that attached, only what it loaded itself. Everything made from the device must be gone. */
+  /**
+   * Work that this isolate submitted to the device took too long, and nobody waits for it any more. Until it has come to its end, nothing is destroyed that
+   * it may use: what is to be destroyed meanwhile ({@linkcode release}) stays until then, for ever if need be.
+   */
+  giveUp(work: UnfinishedWork): void {
+    this.#unfinished.add(work);
+  }
+
+  /** Whether the device may still work on what this isolate gave up. What was kept for it is destroyed when it does no more. */
+  get unfinished(): boolean {
+    if (this.#unfinished.size === 0) return false;
+    for (const work of this.#unfinished) if (hasEnded(work)) this.#unfinished.delete(work);
+    if (this.#unfinished.size > 0) return true;
+    for (const destroy of this.#kept.splice(0)) destroy();
+    return false;
+  }
+
+  /**
+   * Destroys something that was made from the device and that this isolate's work alone may use.
+   *
+   * @param destroy calls the driver; later, or never, while {@linkcode unfinished}
+   */
+  release(destroy: () => void): void {
+    if (this.unfinished) this.#kept.push(destroy);
+    else destroy();
+  }
+
+  /**
+   * Destroys device and instance; in an isolate that attached, only what it loaded itself. Everything made from the device must be gone. A device with
+   * {@linkcode unfinished} work stays, with all that is kept for it: the process can end, the driver's threads with it.
+   */
   destroy(): void {
+    if (this.unfinished) return;
     this.#hostMemory?.close();
     this.#hostMemory = undefined;
     if (this.#owner === undefined) return;
     this.vulkan.vkDestroyDevice(this.handle, 0n);
     this.#owner.destroy();
+  }
+}
+
+/** A device that is lost does nothing any more. */
+function hasEnded(work: UnfinishedWork): boolean {
+  try {
+    return work.completed() >= work.submitted;
+  } catch (error) {
+    if (error instanceof vk.VulkanError && error.result === vk.VK_ERROR_DEVICE_LOST) return true;
+    throw error;
   }
 }
 

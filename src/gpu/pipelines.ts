@@ -59,7 +59,7 @@ export function createPipelineLayout(device: GpuDevice, setLayouts: readonly big
 
 /** Destroys a layout from {@linkcode createPipelineLayout}. */
 export function destroyPipelineLayout(device: GpuDevice, layout: bigint): void {
-  device.vulkan.vkDestroyPipelineLayout(device.handle, layout, 0n);
+  device.release(() => device.vulkan.vkDestroyPipelineLayout(device.handle, layout, 0n));
 }
 
 /**
@@ -100,9 +100,9 @@ export async function createComputePipelineAsync(
   }
 }
 
-/** Destroys a pipeline. The device must not be using it. */
+/** Destroys a pipeline. The device must not be using it, unless for work that was given up ({@linkcode GpuDevice.giveUp}). */
 export function destroyPipeline(device: GpuDevice, pipeline: ComputePipeline): void {
-  device.vulkan.vkDestroyPipeline(device.handle, pipeline.handle, 0n);
+  device.release(() => device.vulkan.vkDestroyPipeline(device.handle, pipeline.handle, 0n));
 }
 
 /** The structs of one creation, in memory of their own: an asynchronous creation outlives the call. */

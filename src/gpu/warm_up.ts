@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { AnyAgcError } from "../errors.ts";
 import type { DeviceCapabilities } from "./capabilities.ts";
 import { CommandQueue } from "./command_queue.ts";
 import { GpuDevice } from "./device.ts";
@@ -56,10 +57,16 @@ export class WarmUpDevice {
     }
   }
 
-  /** Destroys the device. */
+  /** Destroys the device, unless it still works on what it did not finish in time. */
   destroy(): void {
-    this.#queue.destroy();
-    destroyPipelineLayout(this.#device, this.#layout);
-    this.#device.destroy();
+    try {
+      this.#queue.destroy();
+    } catch (error) {
+      // It was told when it happened.
+      if (!(error instanceof AnyAgcError && error.code === "gpu.timeout")) throw error;
+    } finally {
+      destroyPipelineLayout(this.#device, this.#layout);
+      this.#device.destroy();
+    }
   }
 }

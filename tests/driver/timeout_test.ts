@@ -1,7 +1,7 @@
-import { assertEquals, assertInstanceOf } from "@std/assert";
+import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { runProgram } from "../../src/driver/run_program.ts";
 import { VulkanExecutor } from "../../src/driver/vulkan/vulkan_executor.ts";
-import { GuestFaultError } from "../../src/errors.ts";
+import { GuestFaultError, HostError } from "../../src/errors.ts";
 import { GuestMemory } from "../../src/guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../../src/guest/memory/mmap_allocator.ts";
 import { computeState, GuestProgram, words64 } from "../support/guest_program.ts";
@@ -31,6 +31,10 @@ deviceTest(
     assertEquals([outcome, error.code, error.exitCode], ["failed", "driver.timeout", 1]);
     assertEquals([error.place.queue, error.place.guestAddress], [0, code]);
     assertEquals([executor.hung, executor.busy], [true, false]);
+    const other = new GuestMemory(new MmapAllocator());
+    const refused = assertThrows(() => executor.attach(other), HostError, "their memory cannot be replaced");
+    assertEquals(refused.code, "driver.timeout");
+    device.destroy();
     executor.close(); // nothing is destroyed while the device still works on it
     device.waitIdle();
     executor.close();

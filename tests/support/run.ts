@@ -41,7 +41,7 @@ export function runGuest(device: GpuDevice, program: Program, backing: BackingKi
     memory,
     backing: kind,
     words: ({ address, bytes }) => new Uint32Array(memory.read(address, bytes, 0).slice().buffer),
-    [Symbol.dispose]: () => memory.clear(),
+    [Symbol.dispose]: () => executor.hung || memory.clear(),
   };
 }
 

@@ -62,7 +62,8 @@ export class VulkanPipelineDriver implements PipelineDriver<PipelineRequest> {
 
   /** Destroys a pipeline that nobody uses. */
   destroy(pipeline: bigint): void {
-    this.#device.vulkan.vkDestroyPipeline(this.#device.handle, pipeline, 0n);
+    const device = this.#device;
+    device.release(() => device.vulkan.vkDestroyPipeline(device.handle, pipeline, 0n));
   }
 
   #create(request: PipelineRequest, onlyCached: boolean, record: Uint8Array | undefined): bigint | undefined {

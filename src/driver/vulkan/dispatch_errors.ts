@@ -1,5 +1,5 @@
 /** What can be wrong with a dispatch on a Vulkan device beside what the registers say. */
-import { AnyAgcError, type ErrorPlace, GuestFaultError, hex, RefusedError } from "../../errors.ts";
+import { AnyAgcError, type ErrorPlace, GuestFaultError, hex, HostError, RefusedError } from "../../errors.ts";
 import { decode } from "../../rdna/decode.ts";
 import { OPCODES } from "../../rdna/table.ts";
 import type { ComputeDispatch } from "../executor.ts";
@@ -124,6 +124,14 @@ export function changedProgram(program: LoadedProgram, place: ErrorPlace): Refus
 /** Whether it is the wait for the device that took too long. */
 export function isTimeout(error: unknown): error is AnyAgcError {
   return error instanceof AnyAgcError && error.code === "gpu.timeout";
+}
+
+/** Memory cannot be made reachable for a device that still works on what did not finish in time. */
+export function stillRuns(name: string): HostError {
+  return new HostError(
+    "driver.timeout",
+    `the device "${name}" still works on dispatches that did not come to an end in time: their memory cannot be replaced`,
+  );
 }
 
 /** Dispatches that the device works on for too long. @param address of the first one's program */

@@ -51,6 +51,8 @@ export class VulkanDevice implements WrappableDevice {
   /** Guest memory cannot be shared between isolates, though it should be. */
   #cannotShare = false;
   #hung = false;
+  /** Isolates of queues left work on the device. */
+  #hungIsolates = false;
   #trace: SharedTraceHandle | undefined;
   /** Opened by the first run. */
   #shaders: { cache: ShaderCache | undefined } | undefined;
@@ -125,7 +127,7 @@ export class VulkanDevice implements WrappableDevice {
     const { CannotShare, runAtOnce } = await import("./run_at_once.ts");
     const opened = await this.#openRoom(program), { room } = opened;
     const before = room.creations().created;
-    const onHung = () => this.#hung = true;
+    const onHung = () => this.#hung = this.#hungIsolates = true;
     let run: ProgramRun | undefined;
     try {
       run = await runAtOnce(room, program, hooks, { unalignedLoads: false, onHung });
@@ -188,13 +190,17 @@ export class VulkanDevice implements WrappableDevice {
     };
   }
 
-  /** Destroys the device. Memory of its runs stays until they are closed. */
+  /** Destroys the device, unless queues of isolates left work on it that may still run. Memory of its runs stays until they are closed. */
   close(): void {
     this.#forget();
     this.#shaders?.cache?.flush();
     // A program that was prepared and never started has workers that use the device.
-    if (this.#room === undefined) this.#gpu.destroy();
-    else this.#closeRoom().then(() => this.#gpu.destroy(), (error) => console.error(`the device stays: ${error}`));
+    const destroy = () => {
+      // Of its own queues the device knows; what isolates gave up or died over, nobody waits for.
+      if (!this.#hungIsolates) this.#gpu.destroy();
+    };
+    if (this.#room === undefined) destroy();
+    else this.#closeRoom().then(destroy, (error) => console.error(`the device stays: ${error}`));
   }
 
   /** Whether each queue of a program gets an isolate. One queue has nothing to run beside, and starting an isolate takes time. */

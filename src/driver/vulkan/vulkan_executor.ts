@@ -22,7 +22,7 @@ import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { PipelineStore } from "../warm_start/pipeline_store.ts";
 import { BATCH, type Batch, BATCHES, BatchRing } from "./batches.ts";
 import { ContextBlocks } from "./context_blocks.ts";
-import { changedProgram, checkPartialLanes, faultError, isTimeout, timedOut } from "./dispatch_errors.ts";
+import { changedProgram, checkPartialLanes, faultError, isTimeout, stillRuns, timedOut } from "./dispatch_errors.ts";
 import { withGdsWindow } from "./gds_window.ts";
 import { LocalBuilds, type ProgramBuilds } from "./program_builds.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
@@ -182,6 +182,8 @@ export class VulkanExecutor implements ComputeExecutor {
 
   attach(memory: GuestMemory): void {
     this.drain();
+    // What it still works on would be given back.
+    if (this.hung) throw stillRuns(this.name);
     this.#memory = memory;
     this.#generation = memory.generation;
     const table = this.#windows?.update(memory) ?? sharedTable(this.#shared!.guest, memory);
