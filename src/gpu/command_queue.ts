@@ -274,7 +274,7 @@ export class CommandQueue {
   }
 
   #timedOut(value: number): never {
-    if (this.completed() < this.#submitted) this.#device.giveUp(this);
+    this.#device.giveUp(this);
     throw new AnyAgcError(
       "gpu.timeout",
       `the device "${this.#device.capabilities.name}" did not finish submission ${value} within ${
