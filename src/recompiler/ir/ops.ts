@@ -245,11 +245,10 @@ const ROWS = [
   row("LdsLoad", "-", "vvi"),
   row("LdsStore", Void, "vvvi", { effect: true }),
   row("LdsAtomic", U32, "vvvi", { effect: true }),
-  // a = 1: added for the lockstep of a wave, 2: the same where a host subgroup is the wave (passes/pack), 0: the program's own. b = 1: it orders guest memory
-  // for the whole device.
+  // a = 1: added for the lockstep of a wave, 2: the same where a host subgroup is the wave (passes/pack), 0: the program's own. b = DeviceOrder.
   row("Barrier", Void, "ii", { effect: true }),
-  // What the wave has done to guest memory comes before what it accesses from here on. a = FenceKind; b = 1: for the whole device. Others are gone after
-  // passes/memory_hazards.ts.
+  // What the wave has done to guest memory comes before what it accesses from here on. a = FenceKind, b = DeviceOrder; those that are neither hazards nor
+  // for the device are gone after passes/memory_hazards.ts.
   row("Fence", Void, "ii", { effect: true }),
 
   // --- the wave ---
@@ -303,6 +302,14 @@ export const FenceKind = {
   Results: 2,
   /** Caches that workgroups share are invalidated or written back: all that was done before. */
   SharedCaches: 3,
+} as const;
+
+/** How a `Fence` or `Barrier` orders guest memory for other workgroups (passes/device_order.ts), bits of operand `b`. */
+export const DeviceOrder = {
+  /** Others see what was stored before it, before they see what is done behind it. */
+  Release: 1,
+  /** What is loaded behind it is as new as what was seen before it. */
+  Acquire: 2,
 } as const;
 
 /** Width of a memory access in bytes (1, 2, 4, 8, 12, 16), or-ed with modifiers. */

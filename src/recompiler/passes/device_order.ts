@@ -1,11 +1,11 @@
 import type { Ir } from "../ir/ir.ts";
-import { FenceKind, InputKind, MemoryWidth, Op } from "../ir/ops.ts";
+import { DeviceOrder, FenceKind, InputKind, MemoryWidth, Op } from "../ir/ops.ts";
 import type { ResourcePlan } from "../resources/plan.ts";
 import { MemoryPlaces } from "./memory_places.ts";
 import { countUses, indexStructure, type StructureIndex } from "./structure.ts";
 
 /**
- * Finds the fences and barriers of the guest that other workgroups count on, and marks them (operand b = 1): they order guest memory for the whole device.
+ * Finds the fences and barriers of the guest that other workgroups count on, and marks them (operand b): they order guest memory for the whole device.
  *
  * On the console a wait is what orders accesses for others: a store is there for everybody when vscnt says so, a load or an atomic operation with a result
  * has been done when vmcnt or lgkmcnt says so, and what is loaded behind an invalidation of the caches is new (AMD RDNA2 ISA, "Manually Inserted Wait
@@ -20,9 +20,6 @@ import { countUses, indexStructure, type StructureIndex } from "./structure.ts";
  * The wait may be one lane's and the access behind it another's, if a barrier is between them: then the barrier has Device scope itself, so that
  * whoever has stored makes it known, and whoever loads looks anew. Private memory (scratch) is nobody else's.
  *
- * Loads behind an acquire see other workgroups' data, too: they get the mark of those that do (MemoryWidth.Coherent), since a host's caches are not the
- * console's.
- *
  * @param ir marked in place
  * @param hazards fences that become barriers for the lockstep of waves
  */
@@ -30,13 +27,33 @@ export function markDeviceOrder(ir: Ir, hazards: ReadonlySet<number>, plan?: Res
   if (ir.op.subarray(0, ir.length).includes(Op.Fence)) new OrderWalk(ir, hazards, plan).run();
 }
 
-/** What has been done that no wait is behind: bits of `Order.open`. */
+/**
+ * The first operation from which on loads may come behind an acquire, and must not find what a host's cache holds: the first acquire, or the outermost loop
+ * around it; the program's length when there is none.
+ */
+export function firstBehindAcquire(ir: Ir): number {
+  let loops = 0, outermost = 0;
+  for (let i = 1; i < ir.length; i++) {
+    const op = ir.op[i];
+    if (op === Op.Loop && loops++ === 0) outermost = i;
+    else if (op === Op.EndLoop) loops--;
+    else if ((op === Op.Fence || op === Op.Barrier) && (ir.b[i] & DeviceOrder.Acquire) !== 0) {
+      return loops > 0 ? outermost : i;
+    }
+  }
+  return ir.length;
+}
+
+/**
+ * What has been done that no wait is behind: bits of `Order.open`. Answers are what tells of others; silent ones are writes that a wait for results may be
+ * for, too.
+ */
 const Done = { Write: 1, Answer: 2, Silent: 4, Read: 8 } as const;
 
 /** What each kind of fence says to have come before it, of writes and of loads. */
 const COVERS: Readonly<Record<number, { readonly writes: number; readonly reads: number }>> = {
   [FenceKind.Stores]: { writes: Done.Write | Done.Silent, reads: 0 },
-  // Whether an atomic operation had a result that nobody uses is not known any more.
+  // Whether an atomic operation had a result that nobody uses is not known any more. Stores to GDS, which are marked as coherent, are waited for by lgkmcnt.
   [FenceKind.Results]: { writes: Done.Silent, reads: Done.Answer },
   [FenceKind.Caches]: { writes: Done.Write | Done.Silent, reads: Done.Answer },
   [FenceKind.SharedCaches]: { writes: Done.Write | Done.Silent, reads: Done.Answer | Done.Read },
@@ -59,7 +76,6 @@ class OrderWalk {
   readonly #structure: StructureIndex;
   readonly #uses: Int32Array;
   readonly #isPrivate: (access: number) => boolean;
-  readonly #acquires = new Set<number>();
   #breaks: Order[] = [];
   #continues: Order[] = [];
 
@@ -72,20 +88,6 @@ class OrderWalk {
 
   run(): void {
     this.#walk(0, this.ir.length, NOTHING);
-    this.#lookAnew();
-  }
-
-  /** Marks the loads that can come behind an acquire: those behind the first one, or in a loop around it. */
-  #lookAnew(): void {
-    const { ir } = this, { parentOf } = this.#structure;
-    let first = ir.length;
-    for (const point of this.#acquires) {
-      first = Math.min(first, point);
-      for (let p = parentOf[point]; p >= 0; p = parentOf[p]) if (ir.op[p] === Op.Loop) first = Math.min(first, p);
-    }
-    for (let i = first; i < ir.length; i++) {
-      if (ir.op[i] === Op.Load && !this.#isPrivate(i)) ir.c[i] |= MemoryWidth.Coherent;
-    }
   }
 
   /** Walks [start, end); returns what has happened at its end, null when the end is not reached. */
@@ -148,18 +150,18 @@ class OrderWalk {
   #access(i: number, order: Order): Order {
     const { ir } = this;
     const isLoad = ir.op[i] === Op.Load, isCoherent = isLoad && (ir.c[i] & MemoryWidth.Coherent) !== 0;
-    this.#demand(order.reads);
-    for (const point of order.reads) this.#acquires.add(point);
-    if (!isLoad || isCoherent) this.#demand(order.writes);
+    this.#demand(order.reads, DeviceOrder.Acquire);
+    if (!isLoad || isCoherent) this.#demand(order.writes, DeviceOrder.Release);
     let done: number;
     if (isLoad) done = isCoherent ? Done.Answer : Done.Read;
-    else if (ir.op[i] === Op.Store) done = Done.Write;
-    else done = Done.Write | (this.#uses[i] > 0 ? Done.Answer : Done.Silent);
+    else if (ir.op[i] === Op.Store) {
+      done = (ir.d[i] & MemoryWidth.Coherent) !== 0 ? Done.Write | Done.Silent : Done.Write;
+    } else done = Done.Write | (this.#uses[i] > 0 ? Done.Answer : Done.Silent);
     return (order.open & done) === done ? order : { ...order, open: order.open | done };
   }
 
-  #demand(points: ReadonlySet<number>): void {
-    for (const point of points) this.ir.b[point] = 1;
+  #demand(points: ReadonlySet<number>, what: number): void {
+    for (const point of points) this.ir.b[point] |= what;
   }
 
   #fence(i: number, { open, writes, reads }: Order): Order {
@@ -171,10 +173,15 @@ class OrderWalk {
     };
   }
 
-  /** Where what is behind `points` is behind now. A fence takes the place of those before it, but not of a barrier, which others have come to. @param more there is more */
+  /**
+   * Where what is behind `points` is behind now. A fence takes the place of those before it that nobody needs yet, but not of a barrier, which others have
+   * come to.
+   *
+   * @param more there is more
+   */
   #moved(points: ReadonlySet<number>, fence: number, more: boolean): ReadonlySet<number> {
-    const barriers = [...points].filter((point) => this.#isBarrier(point));
-    return more || barriers.length < points.size ? new Set([...barriers, fence]) : points;
+    const stay = [...points].filter((point) => this.#isBarrier(point) || this.ir.b[point] !== 0);
+    return more || stay.length < points.size ? new Set([...stay, fence]) : points;
   }
 
   /** The same at a barrier of the guest. */

@@ -1,5 +1,5 @@
 import type { Ir } from "../ir/ir.ts";
-import { InputKind, Op, OPS } from "../ir/ops.ts";
+import { InputKind, MemoryWidth, Op, OPS } from "../ir/ops.ts";
 import { quietLdsLoads } from "./lds_phases.ts";
 import { indexStructure, type StructureIndex } from "./structure.ts";
 
@@ -18,8 +18,9 @@ export interface UniformityResult {
 
 /**
  * Classifies all values. A value is at most as uniform as its operands and, for a phi, as the conditions that choose its operand. A load is as uniform
- * as its address: programs cannot count on seeing their own stores through it without a barrier, which splits no wave. A load from LDS is, where nobody
- * writes LDS meanwhile (lds_phases.ts).
+ * as its address: programs cannot count on seeing their own stores through it without a barrier, which splits no wave. One that sees other workgroups' data
+ * is each lane's own: they may write between the loads of two lanes. A load from LDS is as uniform as its address where nobody writes LDS meanwhile
+ * (lds_phases.ts).
  *
  * @param wavePerWorkgroup whether the workgroup is one wave, so that wave-uniform is workgroup-uniform.
  * @param loadsVary trust no load: another workgroup may write between the loads of two lanes.
@@ -100,7 +101,7 @@ function classify(
   const op = ir.op[i];
   switch (op) {
     case Op.Load:
-      if (loadsVary) return Uniformity.Lane;
+      if (loadsVary || (ir.c[i] & MemoryWidth.Coherent) !== 0) return Uniformity.Lane;
       break;
     case Op.Input:
       return inputUniformity(ir.a[i], wave);

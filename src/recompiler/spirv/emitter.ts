@@ -1,7 +1,7 @@
 import { hex, RefusedError } from "../../errors.ts";
 import { FloatFacts } from "../ir/float_facts.ts";
 import type { Ir } from "../ir/ir.ts";
-import { Op, OPS, Type } from "../ir/ops.ts";
+import { MemoryWidth, Op, OPS, Type } from "../ir/ops.ts";
 import type { RecompileRequest } from "../request.ts";
 import type { Addresses } from "./addresses.ts";
 import { Body } from "./body.ts";
@@ -14,6 +14,7 @@ import { Inputs } from "./inputs.ts";
 import { StageInputs } from "./stages/inputs.ts";
 import { Module, T } from "./module.ts";
 import { LaneModeRefusal, type PackShape } from "../passes/pack/shape.ts";
+import { firstBehindAcquire } from "../passes/device_order.ts";
 import type { ResourcePlan } from "../resources/plan.ts";
 import type { Resolved } from "./resolved.ts";
 import { RuntimeFunctions } from "./runtime/functions.ts";
@@ -74,6 +75,8 @@ export class Emitter {
   flushes = false;
   /** Whether the module must keep f32 denormals that the device loses, see `RuntimeFunctions.denormals`. */
   guards = false;
+  /** Loads from here on find what other workgroups have stored, and nothing that a cache of the device holds (passes/device_order.ts). */
+  private readonly anewFrom: number;
   private floats: FloatFacts | undefined;
 
   constructor(
@@ -87,8 +90,16 @@ export class Emitter {
     this.inputs = request.graphics === undefined ? new Inputs(this) : new StageInputs(this);
     this.functions = new RuntimeFunctions(this.module, request.device);
     this.body = Body.start(this.module, this.module.main, T.Void, [], 0, ir.length * 8 + 256);
+    this.anewFrom = firstBehindAcquire(ir);
     this.ids = new Uint32Array(ir.length);
     this.floatForm = new Uint8Array(ir.length);
+  }
+
+  /** Whether the load or store `i` of guest memory sees or shows what other workgroups do: Volatile. */
+  isVolatile(i: number): boolean {
+    const { op, c, d } = this.ir;
+    if (op[i] === Op.Load) return (c[i] & MemoryWidth.Coherent) !== 0 || i >= this.anewFrom;
+    return op[i] === Op.Store && (d[i] & MemoryWidth.Coherent) !== 0;
   }
 
   /** SPIR-V id of an operand, with the IR's type. */

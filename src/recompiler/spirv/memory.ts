@@ -61,14 +61,14 @@ function load(e: Emitter, i: number): void {
   const { ir, body, functions } = e;
   if (bufferOf(ir.c[i]) >= 0) return e.resolved!.load(i);
   const width = ir.c[i], bytes = width & MemoryWidth.BytesMask;
-  const volatile = (width & MemoryWidth.Coherent) !== 0;
+  const volatile = e.isVolatile(i);
   const needed = Math.min(bytes, 4);
   const aligned = isAligned(e, ir.a[i], needed);
   const composed = !aligned && e.request.unalignedLoads === true;
   const { good, device } = check(e, i, bytes, aligned || composed ? 1 : needed);
   const address = body.select(T.U64, good, device, e.addresses!.zeroArea);
   if (bytes < 4) {
-    e.ids[i] = narrowValue(e, address, width, composed);
+    e.ids[i] = narrowValue(e, address, width, composed, volatile);
     return;
   }
   if (!composed) {
@@ -86,10 +86,10 @@ function load(e: Emitter, i: number): void {
 }
 
 /** A load of 1 or 2 bytes, extended. */
-function narrowValue(e: Emitter, address: number, width: number, composed: boolean): number {
+function narrowValue(e: Emitter, address: number, width: number, composed: boolean, volatile: boolean): number {
   const { body, module, functions } = e;
   const bytes = width & MemoryWidth.BytesMask;
-  const signed = (width & MemoryWidth.Signed) !== 0, volatile = (width & MemoryWidth.Coherent) !== 0;
+  const signed = (width & MemoryWidth.Signed) !== 0;
   if (!composed && isNative(e, bytes)) {
     const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes, volatile);
     return body.op1(signed ? Code.SConvert : Code.UConvert, T.U32, narrow);
@@ -109,7 +109,7 @@ function store(e: Emitter, i: number): void {
   const { ir, body } = e;
   if (bufferOf(ir.d[i]) >= 0) return e.resolved!.store(i);
   const value = ir.c[i], width = ir.d[i], bytes = width & MemoryWidth.BytesMask;
-  const volatile = (width & MemoryWidth.Coherent) !== 0;
+  const volatile = e.isVolatile(i);
   const needed = Math.min(bytes, 4);
   const { good, device } = check(e, i, bytes, isAligned(e, ir.a[i], needed) ? 1 : needed);
   const address = body.select(T.U64, good, device, e.addresses!.sinkArea);
