@@ -1,6 +1,7 @@
 import type { Ir } from "../ir/ir.ts";
 import { InputKind, MemoryWidth, Op, OPS } from "../ir/ops.ts";
 import { quietLdsLoads } from "./lds_phases.ts";
+import { SUBGROUP_BARRIER } from "./pack/shape.ts";
 import { indexStructure, type StructureIndex } from "./structure.ts";
 
 /** How far a value is known to be the same: only in its lane, in its wave, or in its workgroup. */
@@ -32,11 +33,15 @@ export function classifyUniformity(
   loadsVary = false,
 ): UniformityResult {
   const wave = wavePerWorkgroup ? Uniformity.Workgroup : Uniformity.Wave;
-  const shared = new Uint8Array(ir.length);
+  const shared = new Uint8Array(ir.length), ofWave = (barrier: number) => ir.a[barrier] === SUBGROUP_BARRIER;
   for (let i = 0; i < ir.length; i++) if (ir.op[i] === Op.Barrier || ir.op[i] === Op.LdsLoad) shared[i] = 1;
   // Barriers and LDS loads are first thought to be where the whole workgroup comes by. What follows from that must confirm it.
   for (;;) {
-    const quiet = quietLdsLoads(ir, structure, (barrier) => shared[barrier] === 1);
+    const quiet = quietLdsLoads(
+      ir,
+      structure,
+      (barrier) => shared[barrier] === 1 && (wavePerWorkgroup || !ofWave(barrier)),
+    );
     for (let i = 0; i < ir.length; i++) if (ir.op[i] === Op.LdsLoad) quiet[i] &= shared[i];
     const result = classifyWith(ir, structure, wave, loadsVary, quiet);
     let confirmed = true;

@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { IfKind, InputKind, Op, Type } from "../../../src/recompiler/ir/ops.ts";
 import { validateIrVerbosely } from "../../../src/recompiler/ir/validate.ts";
+import { SUBGROUP_BARRIER } from "../../../src/recompiler/passes/pack/shape.ts";
 import { classifyUniformity, Uniformity } from "../../../src/recompiler/passes/uniformity.ts";
 
 /** Parts of {@linkcode counting} that a case leaves out or puts elsewhere. */
@@ -13,6 +14,8 @@ interface Variation {
   readonly loadMeetsStore?: boolean;
   /** The barrier behind the loads stands in a branch that each wave decides for itself. */
   readonly barrierOfWave?: boolean;
+  /** Only the wave waits at the barrier behind the loads. */
+  readonly subgroupBarrier?: boolean;
   /** The loads' address differs from wave to wave. */
   readonly ownAddress?: boolean;
   /** Waves leave the loop by their own count. */
@@ -44,7 +47,7 @@ function counting(variation: Variation): { sum: number; flow: number } {
     ir.emit(Op.If, firstWave, IfKind.Scalar);
     ir.emit(Op.Barrier);
     ir.emit(Op.EndIf);
-  } else if (!variation.loadMeetsStore) ir.emit(Op.Barrier);
+  } else if (!variation.loadMeetsStore) ir.emit(Op.Barrier, variation.subgroupBarrier ? SUBGROUP_BARRIER : 0);
   ir.emit(Op.If, ir.emit(Op.ULe, limit, variation.ownExit ? own : more), IfKind.Scalar);
   ir.emit(Op.Break);
   ir.emit(Op.EndIf);
@@ -69,8 +72,9 @@ Deno.test("a load that may meet a store, before it or after it, is the lane's ow
   assertEquals(counting({ loadMeetsStore: true }), { sum: Uniformity.Lane, flow: Uniformity.Lane });
 });
 
-Deno.test("a barrier that not the whole workgroup comes to separates nothing", () => {
+Deno.test("a barrier that not the whole workgroup comes to, or waits at, separates nothing", () => {
   assertEquals(counting({ barrierOfWave: true }), { sum: Uniformity.Lane, flow: Uniformity.Lane });
+  assertEquals(counting({ subgroupBarrier: true }), { sum: Uniformity.Lane, flow: Uniformity.Lane });
 });
 
 Deno.test("a load from each wave's own address is uniform in the wave only, until that decides who comes back to it", () => {
