@@ -87,6 +87,17 @@ Deno.test("holds of the GPU mutex are told, those of the locks inside the struct
   );
 });
 
+Deno.test("a wait for a lock that somebody has is told, one that is free is not waited for", () => {
+  const { members, gpu, b } = setUp(), [a] = members.isolates;
+  const other = new GpuMutex(b, gpu.handle);
+  assertEquals(recorded(() => other.lock()), []);
+  other.unlock();
+  gpu.lock();
+  members.kill(a); // its lock is taken over by who waits
+  assertEquals(recorded(() => other.lock()), ["mutex-wait GPU mutex"]);
+  other.unlock();
+});
+
 Deno.test("a hold that began before somebody asked for a trace is not told, and one that is cut off neither", () => {
   const { gpu } = setUp();
   gpu.lock();

@@ -1,0 +1,54 @@
+import { assertEquals } from "@std/assert";
+import { hasRecords, openRoomStore } from "../../../src/driver/warm_start/open_store.ts";
+import { Journal } from "../../../src/storage/journal.ts";
+import type { SwitchName } from "../../../src/switches.ts";
+import { deviceTest } from "../../support/vulkan.ts";
+import { manyPipelines } from "./programs.ts";
+import { inFolder } from "./stores.ts";
+
+const JOURNAL = "APS5_NO_PIPELINE_JOURNAL", CACHE = "ANYAGC_NO_PIPELINE_CACHE";
+
+deviceTest(
+  "a room has journal and cache as the switches want them; a journal that is off is not touched",
+  async (gpu) => {
+    const names: SwitchName[] = [JOURNAL, CACHE, "ANYAGC_CACHE_DIR"], before = names.map((name) => Deno.env.get(name));
+    const program = manyPipelines(1, 1);
+    /** Records, whether there is a place for more, whether there is a cache. */
+    const opened = (switches: Partial<Record<SwitchName, string>>) => {
+      for (const name of [JOURNAL, CACHE] as const) {
+        const value = switches[name];
+        value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+      }
+      const store = openRoomStore(gpu, program);
+      store?.cache?.close();
+      return store && {
+        records: store.records.length,
+        known: hasRecords(gpu, program),
+        writes: store.place !== undefined,
+        cache: store.cache !== undefined,
+        costs: store.costs !== undefined,
+      };
+    };
+    await inFolder((folder) => {
+      try {
+        Deno.env.set("ANYAGC_CACHE_DIR", folder);
+        const first = openRoomStore(gpu, program)!, place = first.place!;
+        first.cache?.close();
+        const path = `${place.folder}/${place.name}.journal`;
+        const on = { records: 0, known: false, writes: true, cache: true, costs: true };
+        assertEquals(opened({}), on);
+        new Journal(place.folder, place.name, place.identity).append(Uint8Array.of(1, 2, 3));
+        assertEquals(opened({}), { ...on, records: 1, known: true });
+        assertEquals(opened({ [CACHE]: "1" }), { ...on, records: 1, known: true, cache: false, costs: false });
+        // Something behind the record, which whoever opens the journal cuts off.
+        Deno.writeFileSync(path, Uint8Array.of(9), { append: true });
+        const bytes = Deno.readFileSync(path);
+        assertEquals(opened({ [JOURNAL]: "1" }), { ...on, writes: false });
+        assertEquals(opened({ [JOURNAL]: "1", [CACHE]: "1" }), undefined);
+        assertEquals(Deno.readFileSync(path), bytes);
+      } finally {
+        names.forEach((name, i) => before[i] === undefined ? Deno.env.delete(name) : Deno.env.set(name, before[i]!));
+      }
+    });
+  },
+);
