@@ -197,7 +197,7 @@ export class JobBoard implements Recoverable {
     this.#checkBytes(bytes);
     const job = this.#core.lockMine(ticket);
     step("board.requeue");
-    if (this.#core.words[H.Cancelling] !== 0) return this.#core.end(job, JobState.Cancelled, H.Cancelled);
+    if (this.#core.words[H.Cancelling] !== 0) return this.#core.end(job, JobState.Cancelled);
     this.#core.stop(job);
     const at = this.#core.records.at(job);
     this.#core.words[at + J.Flags] |= JobFlag.Budgeted;
@@ -222,7 +222,7 @@ export class JobBoard implements Recoverable {
     const at = this.#core.records.at(job);
     this.#core.words[at + J.ValueLow] = Number(value & 0xffffffffn) | 0;
     this.#core.words[at + J.ValueHigh] = Number((value >> 32n) & 0xffffffffn) | 0;
-    this.#core.end(job, JobState.Done, H.Done);
+    this.#core.end(job, JobState.Done);
   }
 
   /**
@@ -234,7 +234,7 @@ export class JobBoard implements Recoverable {
     const encoded = encodeError(error);
     const job = this.#core.lockMine(ticket);
     this.#core.putError(job, encoded);
-    this.#core.end(job, JobState.Failed, H.Failed);
+    this.#core.end(job, JobState.Failed);
   }
 
   /**

@@ -96,7 +96,7 @@ export function boardStats(core: JobCore): BoardStats {
   }
   for (let job = 0; job < records.jobs; job++) if (records.state(job) >= JobState.Done) kept++;
   const result = {
-    submitted: words[H.Submitted],
+    submitted: words[H.Done] + words[H.Failed] + words[H.Cancelled] + queued + claimed,
     done: words[H.Done],
     failed: words[H.Failed],
     cancelled: words[H.Cancelled],

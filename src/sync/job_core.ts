@@ -28,6 +28,13 @@ export interface NewJob {
   readonly flags: number;
 }
 
+/** Counters of the states that a job may end in. */
+const COUNTERS: Readonly<Record<number, number>> = {
+  [JobState.Done]: H.Done,
+  [JobState.Failed]: H.Failed,
+  [JobState.Cancelled]: H.Cancelled,
+};
+
 /** See the module. */
 export class JobCore {
   readonly self: Isolate;
@@ -100,7 +107,6 @@ export class JobCore {
     records.numbers[number + N.Line] = 0;
     records.numbers[number + N.Bytes] = spec.bytes ?? 0;
     records.numbers[number + N.Error] = 0;
-    words[H.Submitted]++;
     records.setState(job, JobState.Queued);
     step("board.queued");
     // Who dies before has a job whose blobs are gone, and who runs it is told so; the other way round nobody would know of the blobs.
@@ -203,9 +209,9 @@ export class JobCore {
   }
 
   /** Ends a claimed job; gives the lock back. */
-  end(job: number, state: number, counter: number): void {
+  end(job: number, state: number): void {
     const pool = this.words[this.records.at(job) + J.Pool];
-    this.finishState(job, state, counter);
+    this.finishState(job, state);
     this.unlockAndWake(pool);
   }
 
@@ -219,12 +225,12 @@ export class JobCore {
   }
 
   /** Ends a claimed job. */
-  finishState(job: number, state: number, counter: number): void {
+  finishState(job: number, state: number): void {
     // The state first: as long as it is claimed, it is somebody's.
     this.records.setState(job, state);
     step("board.ended");
     this.stop(job);
-    this.settle(job, counter);
+    this.settle(job);
   }
 
   /** Ends a queued job that will not run. */
@@ -233,7 +239,7 @@ export class JobCore {
     this.leaveLine(job);
     this.words[this.records.at(job) + J.Owner] = this.self.token;
     this.records.setState(job, JobState.Cancelled);
-    this.settle(job, H.Cancelled);
+    this.settle(job);
   }
 
   /** Puts down the error that a job is about to end with, as `encodeError` has it. */
@@ -251,16 +257,14 @@ export class JobCore {
     this.putError(job, error);
     this.words[this.records.at(job) + J.Owner] = this.self.token;
     this.records.setState(job, JobState.Failed);
-    this.settle(job, H.Failed);
+    this.settle(job);
   }
 
   /** After a job became terminal, with an owner still: counts it, and wakes who waits for it, or for the pool. */
-  settle(job: number, counter: number): void {
+  settle(job: number): void {
     const at = this.records.at(job);
     this.#retireBlobs(job);
-    // As long as it has an owner, it is not counted.
-    this.words[counter]++;
-    this.words[at + J.Owner] = 0;
+    this.#count(job);
     if (Atomics.load(this.words, at + J.EverPinned) !== 0 || this.flag(job, JobFlag.Bare)) {
       Atomics.notify(this.words, at + J.State);
     }
@@ -272,18 +276,37 @@ export class JobCore {
     this.freeIfUnused(job);
   }
 
+  /**
+   * Counts a job that has ended, once. As long as it has an owner it is not counted; what the counter will be is put down before, so whoever takes the lock
+   * from somebody that died over this does the same again.
+   */
+  #count(job: number): void {
+    const words = this.words, counter = COUNTERS[this.records.state(job)];
+    if (words[H.Counting] !== job + 1) {
+      words[H.CountedTo] = words[counter] + 1;
+      words[H.Counting] = job + 1;
+    }
+    words[counter] = words[H.CountedTo];
+    step("board.counted");
+    words[this.records.at(job) + J.Owner] = 0;
+    words[H.Counting] = 0;
+  }
+
   /** Frees a terminal job that nobody pins. */
   freeIfUnused(job: number): void {
     const records = this.records, words = this.words;
     const at = records.at(job);
     if (records.state(job) < JobState.Done) return;
     if (Atomics.load(words, at + J.EverPinned) !== 0 && this.pins.isPinned(job + 1)) return;
-    const error = records.numbers[records.numberAt(job) + N.Error];
+    const number = records.numberAt(job) + N.Error, error = records.numbers[number];
+    // Before the job is free, and nobody knows of the error.
+    if (error !== 0) this.arena.retire(error);
+    records.numbers[number] = 0;
+    step("board.freed");
     const state = words[at + J.State];
     Atomics.store(words, at + J.State, ((state | STATE_MASK) + 1) | JobState.Free);
     words[at + J.Next] = words[H.FreeFirst];
     words[H.FreeFirst] = job + 1;
-    if (error !== 0) this.arena.retire(error);
   }
 
   /** After anything was given back: grants bare holds that are first in line; returns the pools whose budgeted jobs may start, as bits. */
@@ -320,6 +343,11 @@ export class JobCore {
   repair(): void {
     const records = this.records, words = this.words, numbers = records.numbers;
     records.clearDerived();
+    const counting = words[H.Counting] - 1;
+    if (counting !== -1) {
+      if (words[records.at(counting) + J.Owner] !== 0) this.#count(counting);
+      words[H.Counting] = 0;
+    }
     for (let job = records.jobs - 1; job >= 0; job--) {
       const at = records.at(job);
       const pool = records.poolAt(words[at + J.Pool]);
@@ -337,10 +365,7 @@ export class JobCore {
         if (words[at + J.Flags] & JobFlag.Share) words[pool + P.Budgeted]++;
       } else if (state !== JobState.Free) {
         words[at + J.Flags] &= ~(JobFlag.Hold | JobFlag.Share);
-        if (words[at + J.Owner] !== 0) {
-          words[state === JobState.Done ? H.Done : state === JobState.Failed ? H.Failed : H.Cancelled]++;
-          words[at + J.Owner] = 0;
-        }
+        if (words[at + J.Owner] !== 0) this.#count(job);
         this.#retireBlobs(job);
         Atomics.notify(words, at + J.State);
       } else {

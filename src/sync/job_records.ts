@@ -73,12 +73,14 @@ export const H = {
   Stopped: 6,
   /** Stopped, and what is queued is not to run any more. */
   Cancelling: 7,
-  Submitted: 8,
+  /** Job + 1 that is just being counted, and what the counter of its state will be then. */
+  Counting: 8,
   Done: 9,
   Failed: 10,
   Cancelled: 11,
   ClaimedByNeed: 12,
   Requeued: 13,
+  CountedTo: 14,
   Mutex: 16,
 } as const;
 const HEADER_WORDS = H.Mutex + MUTEX_WORDS;

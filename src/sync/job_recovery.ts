@@ -21,11 +21,11 @@ export function recoverJobs(core: JobCore, token: number): number {
     count++;
     if (state === JobState.Queued) core.cancelQueued(job);
     else if (core.flag(job, JobFlag.Bare) || words[H.Cancelling] !== 0) {
-      core.finishState(job, JobState.Cancelled, H.Cancelled);
+      core.finishState(job, JobState.Cancelled);
     } else if (++words[at + J.Deaths] >= words[at + J.MaxDeaths]) {
       const text = `job ${records.ticket(job)}: ${words[at + J.Deaths]} isolates died over it`;
       core.putError(job, encodeError(new SyncError("sync.isolate-died", text)));
-      core.finishState(job, JobState.Failed, H.Failed);
+      core.finishState(job, JobState.Failed);
     } else {
       core.stop(job);
       records.setState(job, JobState.Queued);
@@ -35,10 +35,9 @@ export function recoverJobs(core: JobCore, token: number): number {
       Atomics.notify(words, at + J.State);
     }
   }
-  for (const id of core.pins.releaseDead(token)) {
-    count++;
-    core.freeIfUnused(id - 1);
-  }
+  count += core.pins.releaseDead(token).length;
+  // Also a job that it did not pin any more, and had not freed.
+  for (let job = 0; job < records.jobs; job++) core.freeIfUnused(job);
   core.pump();
   core.mutex.unlock();
   core.wakeEverybody();

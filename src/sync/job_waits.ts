@@ -35,6 +35,7 @@ export class JobWaits {
   unpin(place: number): void {
     const core = this.#core;
     const job = core.pins.unpin(place) - 1;
+    step("board.unpinned");
     if (core.records.state(job) < JobState.Done) return;
     core.mutex.lock();
     core.freeIfUnused(job);

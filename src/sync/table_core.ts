@@ -179,9 +179,12 @@ export class TableCore {
     const entries = this.entries;
     if (entries.state(entry) < EntryState.Failed || this.words[entries.at(entry) + E.Linked] !== 0) return;
     if (this.pins.isPinned(entry + 1)) return;
-    const error = entries.numbers[entries.numberAt(entry) + EN.Error];
-    entries.free(entry);
+    const number = entries.numberAt(entry) + EN.Error, error = entries.numbers[number];
+    // Before the entry is free, and nobody knows of the error.
     if (error !== 0) this.arena.retire(error);
+    entries.numbers[number] = 0;
+    step("table.reclaimed");
+    entries.free(entry);
   }
 
   repair(): void {

@@ -100,3 +100,64 @@ for (
     assertEquals([a.stats().ready, a.stats().pending, a.check()], [4, 0, undefined]);
   });
 }
+
+/** A board and a table of two members over one arena; the second one dies. */
+function shared(members: Members) {
+  const [main, dying] = members.isolates;
+  const arena = Arena.create(main, { bytes: 1 << 16, blobs: 64 });
+  const board = JobBoard.create(main, arena, { pools: [{ workers: 4 }], jobs: 4 }, 1);
+  const table = KeyedTable.create(main, arena, { name: "table", capacity: 4, keyWords: 1 }, 1);
+  const its = Arena.attach(dying, arena.handle);
+  return {
+    arena,
+    board,
+    table,
+    its: {
+      board: JobBoard.attach(dying, its, board.handle, 1),
+      table: KeyedTable.attach(dying, its, "table", table.handle, 1),
+    },
+  };
+}
+
+for (const point of ["board.ended", "board.counted", "board.freed"]) {
+  Deno.test(`a job is counted once, and its error goes with it, if its worker dies at ${point} while ending it`, () => {
+    const members = new Members(2), { board, arena, its } = shared(members);
+    board.submit({ pool: 0, kind: 1 });
+    const { ticket } = its.board.tryTake(0)!;
+    dieAt(point, members, 1, () => its.board.fail(ticket, new RangeError("wrong")));
+    members.registry.sweep();
+    const { submitted, done, failed, cancelled, queued, claimed, kept } = board.stats();
+    assertEquals([submitted, done, failed, cancelled, queued, claimed, kept], [1, 0, 1, 0, 0, 0, 0]);
+    assertEquals([arena.stats().blobs, board.check()], [0, undefined]);
+    // The record is used again, and its next job is counted like any other.
+    for (let i = 0; i < 4; i++) board.submit({ pool: 0, kind: 1 });
+    for (let i = 0; i < 4; i++) board.finish(board.tryTake(0)!.ticket);
+    assertEquals([board.stats().submitted, board.stats().done], [5, 4]);
+  });
+}
+
+Deno.test("a job that nobody pins any more is freed though who pinned it last died before it did that", () => {
+  const members = new Members(2), { board, its } = shared(members);
+  const kept = its.board.submit({ pool: 0, kind: 1, keep: true });
+  board.finish(board.tryTake(0)!.ticket);
+  assertEquals(board.stats().kept, 1);
+  dieAt("board.unpinned", members, 1, () => its.board.release(kept));
+  members.registry.sweep();
+  assertEquals([board.stats().kept, board.check()], [0, undefined]);
+});
+
+Deno.test("the error of a creation goes with its entry, also if who frees that dies over it", () => {
+  const members = new Members(2), { table, arena, its } = shared(members), key = Uint32Array.of(1);
+  dieAt("table.reclaimed", members, 1, () => {
+    try {
+      its.table.getOrCreate(key, () => {
+        throw new RangeError("wrong");
+      });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  });
+  members.registry.sweep();
+  assertEquals([arena.stats().blobs, table.check()], [0, undefined]);
+  for (let n = 0; n < 4; n++) table.getOrCreate(Uint32Array.of(n), () => 1n);
+});
