@@ -1,20 +1,12 @@
-/** Program trees as machine code and as guest programs. */
-import { Permission } from "../../../src/guest/memory/window.ts";
-import type { Program } from "../../../src/guest/program.ts";
+/** Program trees as machine code. */
 import { Operand } from "../../../src/rdna/instruction.ts";
-import { dispatchDirect, setComputeProgram, setComputeRegisters } from "../../support/packets.ts";
-import { Random } from "../../support/random.ts";
 import { Code, type Label } from "../code.ts";
 import { int, v } from "../encode.ts";
-import { randomInt } from "../values.ts";
-import { COMMON_LDS, PROGRAM_LDS } from "./generate.ts";
+import { COMMON_LDS } from "./generate.ts";
 import { leavesRound, partsOf, type ProgramTree, S0, SCALARS, type Statement, V0, VECTORS } from "./tree.ts";
 
-const CODE_BASE = 0x2_0000_0000n;
-const DATA_BASE = 0x3_0000_0000n;
-const PAGE = 4096;
 /** Words of a thread's outputs: vectors, then scalars, SCC and two LDS words. */
-const OUTPUT = 24;
+export const OUTPUT = 24;
 /** Saved EXEC of the start, first mask and first counter by depth. */
 const START = 62, MASKS = 32, COUNTERS = 80;
 /** The same in subroutines, which nest less deeply. */
@@ -26,67 +18,17 @@ const RETURN = 60;
 /** Number of the workgroup's last thread: the last workgroup of a dispatch with a thread limit has fewer. */
 const LAST_THREAD = 10;
 
-/** A guest program, and where its results are. */
-export interface BuiltProgram {
-  program: Program;
-  code: Uint32Array;
+/** The machine code of a tree. */
+export interface EmittedTree {
+  readonly code: Uint32Array<ArrayBuffer>;
   /** Byte ranges of what is the same in all programs: inputs are loaded, results are stored. */
-  frame: { start: number; end: number }[];
-  output: { address: bigint; bytes: number };
+  readonly frame: { start: number; end: number }[];
 }
 
-/** Makes the guest program of a tree. */
-export function buildProgram(tree: ProgramTree): BuiltProgram {
-  const { settings } = tree;
+/** Writes a tree down. It finds its data at s[0:1], its outputs at s[2:3], the scalars of all groups at s[4:5], and its group in s6. */
+export function emitTree(tree: ProgramTree): EmittedTree {
   const emitter = new Emitter(tree), code = Uint32Array.from(emitter.run());
-  const threads = settings.threads * settings.groups;
-  const random = new Random(settings.inputs);
-  const inputs = Uint32Array.from(
-    { length: threads * VECTORS + SCALARS * settings.groups + 16 },
-    () => randomInt(random),
-  );
-  const outputOffset = Math.ceil(inputs.byteLength / 256) * 256;
-  const outputBytes = threads * OUTPUT * 4;
-  const output = { address: DATA_BASE + BigInt(outputOffset), bytes: outputBytes };
-  const halves = (address: bigint) => [Number(address & 0xffffffffn), Number(address >> 32n)];
-  const rsrc1 = 11 | settings.floatMode << 12 | (settings.dx10Clamp ? 1 << 21 : 0) | (settings.ieee ? 1 << 23 : 0) |
-    1 << 29 | 1 << 30;
-  const rsrc2 = 6 << 1 | 1 << 7 | Math.ceil(PROGRAM_LDS / 512) << 15;
-  const size = settings.limit === undefined ? settings.groups : settings.limit;
-  const scalars = DATA_BASE + BigInt(threads * VECTORS * 4);
-  const words = [
-    ...setComputeRegisters(0x204, 0, 0, 0),
-    ...setComputeRegisters(0x207, settings.threads, 1, 1),
-    ...setComputeProgram(CODE_BASE),
-    ...setComputeRegisters(0x212, rsrc1, rsrc2),
-    ...setComputeRegisters(0x240, ...halves(DATA_BASE), ...halves(output.address), ...halves(scalars)),
-    ...dispatchDirect([size, 1, 1], { waveSize: settings.waveSize, threads: settings.limit !== undefined }),
-  ];
-  const program: Program = {
-    name: "fuzz program",
-    target: settings.target,
-    memory: [
-      {
-        name: "code",
-        base: CODE_BASE,
-        bytes: Math.ceil(code.byteLength / PAGE) * PAGE,
-        permissions: Permission.Read | Permission.Execute,
-        contents: [{ offset: 0, data: new Uint8Array(code.buffer) }],
-      },
-      {
-        name: "data",
-        base: DATA_BASE,
-        bytes: Math.ceil((outputOffset + outputBytes) / PAGE) * PAGE,
-        permissions: Permission.ReadWrite,
-        contents: [{ offset: 0, data: new Uint8Array(inputs.buffer) }],
-      },
-    ],
-    submissions: [{ queue: 0, words: Uint32Array.from(words) }],
-    expectations: [],
-    untouched: [],
-    notes: [],
-  };
-  return { program, code, frame: emitter.frame, output };
+  return { code, frame: emitter.frame };
 }
 
 /** The loop that lanes can leave. */
@@ -124,7 +66,7 @@ class Emitter {
     this.#callees = tree.subroutines.map(() => this.#code.label());
   }
 
-  /** See {@linkcode BuiltProgram}. */
+  /** See {@linkcode EmittedTree}. */
   readonly frame: { start: number; end: number }[] = [];
 
   run(): number[] {
@@ -153,7 +95,6 @@ class Emitter {
   #prologue(): void {
     const { settings } = this.tree;
     const code = this.#code;
-    // s[0:1] data, s[2:3] output, s[4:5] scalars of the groups, s6 group.
     this.#mask("s_mov", START, Operand.Exec);
     code.sop2("s_mul_i32", 7, 6, Operand.Literal, settings.threads);
     code.vop("v_add_nc_u32", v(1), 7, v(0));

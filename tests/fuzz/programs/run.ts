@@ -6,7 +6,7 @@ import { runProgram } from "../../../src/driver/run_program.ts";
 import type { HostAllocator } from "../../../src/guest/memory/allocator.ts";
 import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
 import type { Sides } from "../batch.ts";
-import { buildProgram, type BuiltProgram } from "./emit.ts";
+import { buildProgram, type BuiltProgram } from "./build.ts";
 import { partsOf, type ProgramTree, type Statement } from "./tree.ts";
 
 /** What came of a program. */

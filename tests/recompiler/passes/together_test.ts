@@ -9,7 +9,7 @@ import { ldsHazards } from "../../../src/recompiler/passes/lds_hazards.ts";
 import { chooseRegions } from "../../../src/recompiler/passes/regions.ts";
 import { keepTogether } from "../../../src/recompiler/passes/together.ts";
 import { planExchanges } from "../../../src/recompiler/spirv/exchange_plan.ts";
-import { buildProgram } from "../../fuzz/programs/emit.ts";
+import { buildProgram } from "../../fuzz/programs/build.ts";
 import { PROGRAM_LDS, randomProgram } from "../../fuzz/programs/generate.ts";
 import { countStatements } from "../../fuzz/programs/tree.ts";
 import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";

@@ -14,7 +14,7 @@ import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice } from "../../../src/recompiler/request.ts";
 import { Code } from "../../../src/recompiler/spirv/codes.ts";
 import { checkConvergence, Convergence } from "../../../src/recompiler/spirv/convergence.ts";
-import { buildProgram } from "../../fuzz/programs/emit.ts";
+import { buildProgram } from "../../fuzz/programs/build.ts";
 import { randomProgram } from "../../fuzz/programs/generate.ts";
 import { Random } from "../../support/random.ts";
 import { evaluatedDevice } from "../../support/spirv_eval/executor.ts";

@@ -7,7 +7,7 @@ import { compareOutputs, refusedInstances, runBatch, runSide } from "../../../te
 import { cardsOf, GROUPS, randomSettings } from "../../../tests/fuzz/deck.ts";
 import { type Batch, buildBatch } from "../../../tests/fuzz/frame.ts";
 import type { PlannedBatch } from "../../../tests/fuzz/instructions.ts";
-import { buildProgram } from "../../../tests/fuzz/programs/emit.ts";
+import { buildProgram } from "../../../tests/fuzz/programs/build.ts";
 import { compareProgram } from "../../../tests/fuzz/programs/run.ts";
 import { randomProgram } from "../../../tests/fuzz/programs/generate.ts";
 import type { ProgramTree } from "../../../tests/fuzz/programs/tree.ts";
