@@ -1,7 +1,7 @@
 /** Where barriers keep the lockstep of a wave in guest memory. */
 import { assertEquals } from "@std/assert";
 import { Ir } from "../../../src/recompiler/ir/ir.ts";
-import { IfKind, InputKind, Op, OPS, Type } from "../../../src/recompiler/ir/ops.ts";
+import { FenceKind, IfKind, InputKind, Op, OPS, Type } from "../../../src/recompiler/ir/ops.ts";
 import { validateIrVerbosely } from "../../../src/recompiler/ir/validate.ts";
 import { memoryHazards } from "../../../src/recompiler/passes/memory_hazards.ts";
 
@@ -183,4 +183,26 @@ Deno.test("atomic operations and loads of the same place need a barrier, atomic 
     p.load(p.at(0, p.ir.constU(0)));
   });
   assertEquals(loaded.hazards(), { before: ["Load"], fences: 0 });
+});
+
+Deno.test("a wait for results is no fence for the lockstep: the values are needed anyway", () => {
+  const waits = program((p) => {
+    p.store(p.own(0));
+    p.ir.emit(Op.Fence, FenceKind.Results);
+    p.load(p.own(1));
+    p.ir.emit(Op.Fence, FenceKind.Results);
+    p.store(p.own(2));
+  });
+  assertEquals(waits.hazards(), { before: [], fences: 0 });
+});
+
+Deno.test("fences that other workgroups count on stay, also in a workgroup of one lane", () => {
+  const publish = () =>
+    program((p) => {
+      p.store(p.own(0));
+      p.fence(true);
+      p.store(p.at(1, p.ir.constU(0)));
+    });
+  assertEquals(publish().hazards(1), { before: [], fences: 1 });
+  assertEquals(publish().hazards(), { before: ["Fence"], fences: 1 });
 });

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { RefusedError } from "../../../src/errors.ts";
 import { Ir } from "../../../src/recompiler/ir/ir.ts";
-import { IfKind, InputKind, MemoryWidth, Op, Type } from "../../../src/recompiler/ir/ops.ts";
+import { DeviceOrder, FenceKind, IfKind, InputKind, MemoryWidth, Op, Type } from "../../../src/recompiler/ir/ops.ts";
 import { validateIrVerbosely } from "../../../src/recompiler/ir/validate.ts";
 import { checkGuestBarriers } from "../../../src/recompiler/passes/guest_barriers.ts";
 import { ldsHazards } from "../../../src/recompiler/passes/lds_hazards.ts";
@@ -131,4 +131,22 @@ Deno.test("a guest's barrier that one wave comes to is gone through by all, wher
     evaluateWorkgroup(together, { waveSize: 32, workgroupSize: [64, 1, 1], memory });
     assertEquals([...words], Array.from({ length: 64 }, (_, k) => k < 32 ? 3 : 77));
   }
+});
+
+Deno.test("a fence for other workgroups keeps no waves apart", () => {
+  const ir = new Ir(), wave = ir.append(Op.Input, Type.U32, InputKind.WaveId);
+  const [low, high] = [0, 1].map((k) => ir.append(Op.Input, Type.U32, InputKind.UserData, k));
+  const address = ir.emit(Op.Pack64, low, high), yes = ir.constB(true);
+  ir.emit(Op.If, ir.emit(Op.IEq, wave, ir.constU(0)), IfKind.Scalar);
+  const first = ir.emit(Op.ReadLane, ir.append(Op.Input, Type.U32, InputKind.LaneId), ir.constU(1));
+  ir.emit(Op.Fence, FenceKind.Results, DeviceOrder.Acquire);
+  ir.emit(Op.Store, address, yes, first, 4);
+  ir.emit(Op.EndIf);
+  ir.emit(Op.End);
+  const together = keepTogether(ir, false);
+  assert(together !== ir);
+  validateIrVerbosely(together);
+  const at = together.op.indexOf(Op.Fence);
+  assertEquals([together.a[at], together.b[at]], [FenceKind.Results, DeviceOrder.Acquire]);
+  assertEquals(planExchanges(together, false).badExchange, -1);
 });
