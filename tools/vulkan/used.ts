@@ -21,7 +21,7 @@ export const version = 1.3;
 
 /**
  * Extensions that AnyAGC may use. Their enumeration values are emitted; their commands, which the loader library does not export, go
- * through thunks (ffi/vulkan/extensions.ts).
+ * through thunks (ffi/thunks.ts, ffi/vulkan/loader.ts).
  */
 export const extensions = [
   "VK_KHR_fragment_shader_barycentric",

@@ -8,6 +8,7 @@ import { DispatchMemory, type Fault } from "../../../src/rdna/interpreter/machin
 import { WindowSpace } from "../../../src/rdna/interpreter/machine/window_space.ts";
 import { LANES, Wave } from "../../../src/rdna/interpreter/machine/wave.ts";
 import { type Message, Workgroup } from "../../../src/rdna/interpreter/machine/workgroup.ts";
+import { parseWords } from "../../support/assemble.ts";
 import { WORDS } from "./words.ts";
 
 /** Guest address of the first instruction. */
@@ -69,7 +70,7 @@ export function assemble(lines: readonly string[], target: Target, waveSize: 32 
   return lines.flatMap((line) => {
     const words = WORDS[`${target} w${waveSize} ${line}`];
     if (words === undefined) throw new Error(`no words for "${target} w${waveSize} ${line}" in words.ts`);
-    return words.split(" ").map((word) => parseInt(word, 16));
+    return parseWords(words);
   });
 }
 

@@ -2,6 +2,7 @@
  * Instructions as text and as the words that llvm-mc-19 (Debian package llvm-19) assembles them to. The words are kept as data, so that the tests
  * need no assembler; assembled_test.ts compares them with the assembler where there is one.
  */
+import { parseWords } from "../../support/assemble.ts";
 import { WORDS } from "./assembled_words.ts";
 
 /** Target and wave size of assembled lines. */
@@ -12,7 +13,7 @@ export function assembled(dialect: Dialect, lines: readonly string[]): number[] 
   return lines.flatMap((line) => {
     const words = WORDS[`${dialect} ${line}`];
     if (words === undefined) throw new Error(`assembled_words.ts has no words for "${dialect} ${line}"`);
-    return words.split(" ").map((word) => parseInt(word, 16));
+    return parseWords(words);
   });
 }
 

@@ -1,5 +1,6 @@
 /** Runs single vector instructions on random and special operands, and compares them with exact arithmetic. */
 import { assertEquals } from "@std/assert";
+import { parseWords } from "../../support/assemble.ts";
 import { type Format, isNanBits } from "../../support/exact_float.ts";
 import { type Before, execute } from "../../support/lift_harness.ts";
 import { PLAIN_DEVICE } from "../../support/lift.ts";
@@ -11,7 +12,7 @@ export function vasm(...lines: readonly string[]): number[] {
   return lines.flatMap((line) => {
     const words = VECTOR_WORDS[line];
     if (words === undefined) throw new Error(`vector_words.ts has no words for "${line}"`);
-    return words.split(" ").map((word) => parseInt(word, 16));
+    return parseWords(words);
   });
 }
 

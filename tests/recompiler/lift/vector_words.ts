@@ -1,4 +1,4 @@
-/** Words of vector instructions by text, for gfx1030 in wave 32, as llvm-mc-19 assembles them; vector_words_test.ts compares them with it. */
+/** Words of vector instructions by text, for gfx1030 in wave 32, as llvm-mc-19 assembles them; assembled_test.ts compares them with it. */
 export const VECTOR_WORDS: Readonly<Record<string, string>> = {
   "v_add_f16_e32 v3, 1.0, v1": "640602f2",
   "v_add_f16_e32 v3, v0, v1": "64060300",

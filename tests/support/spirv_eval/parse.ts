@@ -57,7 +57,7 @@ export interface SpirvBlock {
   merge: number;
   /** Label of the continue target, or 0. */
   continueTarget: number;
-  /** Place in the structured order: see `order.ts`. */
+  /** Place in the structured order, which is that of the function's blocks. */
   order: number;
 }
 
