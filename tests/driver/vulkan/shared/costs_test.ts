@@ -78,6 +78,21 @@ deviceTest(
 );
 
 deviceTest(
+  "a recompile is told to the meter, so that no compile beside it teaches anything",
+  (device) =>
+    inRoom(device, (shared) => {
+      const { costs } = shared.room, beside = costs.beside.bind(costs), builds = new RoomBuilds(shared, undefined);
+      let recompiles = 0;
+      costs.beside = (work) => {
+        recompiles++;
+        return beside(work);
+      };
+      for (const operations of [8, 9, 9]) builds.artifact(request(operations, shared.recompilerDevice));
+      assertEquals(recompiles, 2);
+    }, { workers: [0, 0, 0] }),
+);
+
+deviceTest(
   "APS5_PROFILE_DRAW tells words, time and program address where pipelines are created, once for each",
   async (device) => {
     const line = /^pipeline: (\d+) words, \d+\.\d ms, program 0x200001200$/;
