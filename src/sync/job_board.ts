@@ -204,6 +204,7 @@ export class JobBoard implements Recoverable {
     this.#core.records.numbers[this.#core.records.numberAt(job) + N.Bytes] = bytes;
     this.#core.records.setState(job, JobState.Queued);
     this.#core.words[at + J.Owner] = 0;
+    step("board.requeued");
     this.#core.enqueue(job);
     Atomics.notify(this.#core.words, at + J.State);
     const pool = this.#core.words[at + J.Pool];

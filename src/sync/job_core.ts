@@ -357,6 +357,8 @@ export class JobCore {
         if (!this.flag(job, JobFlag.Bare)) words[at + J.Owner] = 0;
         words[at + J.Previous] = words[at + J.Next] = 0;
         this.enqueue(job);
+        // Who helps with it can claim it.
+        Atomics.notify(words, at + J.State);
       } else if (state === JobState.Claimed) {
         numbers[records.numberAt(job) + N.Line] = 0;
         // A bare hold that was granted, and whose owner was perhaps not woken.
@@ -459,9 +461,14 @@ export class JobCore {
     for (let pool = 0; pools !== 0; pool++, pools >>>= 1) if (pools & 1) this.ring(pool, 1);
   }
 
-  /** Wakes all sleeping workers. */
+  /** Wakes all sleeping workers, and who waits for a pool to drain. */
   wakeEverybody(): void {
-    for (let pool = 0; pool < this.records.pools; pool++) this.ring(pool, Infinity);
+    for (let pool = 0; pool < this.records.pools; pool++) {
+      this.ring(pool, Infinity);
+      const idle = this.records.poolAt(pool) + P.Idle;
+      Atomics.add(this.words, idle, 1);
+      Atomics.notify(this.words, idle);
+    }
   }
 
   /** Pins a job (without the lock). */

@@ -173,6 +173,7 @@ export class KeyedTable implements Recoverable {
     this.#core.words[at + E.ValueHigh] = Number((value >> 32n) & 0xffffffffn) | 0;
     step("table.publish");
     this.#core.entries.setState(entry, EntryState.Ready);
+    step("table.published");
     Atomics.add(this.#core.words, T.Created, 1);
     this.#core.ended(entry);
   }
@@ -415,19 +416,22 @@ export class KeyedTable implements Recoverable {
     Atomics.store(this.#core.words, T.Closed, 0);
   }
 
-  /** Abandons what a dead isolate was creating, and ends its pins. */
+  /** Abandons what a dead isolate was creating, or had announced and put into nobody's hands; wakes who waits for what it ended; and ends its pins. */
   recover(token: number): number {
     this.#core.mutex.recover(token);
     let count = 0;
     this.#core.mutex.lock();
-    for (let entry = 0; entry < this.#core.entries.size.capacity; entry++) {
-      const state = this.#core.entries.state(entry);
-      if (state === EntryState.Building && this.#core.words[this.#core.entries.at(entry) + E.Owner] === token) {
+    const { entries, words } = this.#core;
+    for (let entry = 0; entry < entries.size.capacity; entry++) {
+      if (words[entries.at(entry) + E.Owner] !== token) continue;
+      const state = entries.state(entry), building = state === EntryState.Building;
+      if (building || (state === EntryState.Pending && entries.numbers[entries.numberAt(entry) + EN.Job] === 0)) {
         count++;
-        Atomics.add(this.#core.words, T.Abandoned, 1);
-        this.#core.entries.setState(entry, EntryState.Abandoned);
-        this.#core.ended(entry);
+        if (building) Atomics.add(words, T.Abandoned, 1);
+        entries.setState(entry, EntryState.Abandoned);
       }
+      // It may have died after it had ended a creation, and before it told anybody.
+      this.#core.ended(entry);
     }
     count += this.#core.pins.releaseDead(token).length;
     // Also what it had ended badly and not yet taken out.

@@ -139,6 +139,7 @@ export class TableCore {
     const reference = this.reference(entry);
     step("table.fail");
     this.entries.setState(entry, state);
+    step("table.ended");
     this.ended(entry);
     step("table.failed");
     this.mutex.lock();
