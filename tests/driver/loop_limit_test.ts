@@ -6,7 +6,7 @@ import type { GpuDevice } from "../../src/gpu/device.ts";
 import { measureLoops, probeEndsLoops } from "../../src/gpu/probe/loop_probe.ts";
 import { loopProbeModule } from "../../src/gpu/probe/loop_probe_module.ts";
 import { recompile } from "../../src/recompiler/recompile.ts";
-import { verifyModule } from "../../src/recompiler/spirv/verify.ts";
+import { verifyModule } from "../support/verify_module.ts";
 import { assembleProbe } from "../../tools/spirv_tools/build_probe.ts";
 import { Code } from "../fuzz/code.ts";
 import { int, v } from "../fuzz/encode.ts";

@@ -10,8 +10,6 @@ const OFFSET_MODE = 0x70000000;
 export const PAIRS = 0x80000000;
 /** The only register of SET_UCONFIG_REG_INDEX, with index 2 in bits 31..28: VGT_INDEX_TYPE. */
 export const INDEX_TYPE_WORD = 0x20000243;
-/** Most pairs in a table: the field has 14 bits. */
-export const MAX_PAIRS = 0x3fff;
 
 /** Layout of the offset word. */
 export const OFFSET_LAYOUT = "REG_OFFSET:0-15 INDEX:28-30";

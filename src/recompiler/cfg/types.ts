@@ -52,14 +52,6 @@ export function inverted(kind: Condition): Condition {
   return (kind ^ 1) as Condition;
 }
 
-/**
- * Whether the condition looks at a lane mask (VCC or EXEC), so that per lane it may stand for a divergent `if`. SCC and guards are one bit
- * for the whole wave.
- */
-export function isMaskCondition(kind: Condition): boolean {
-  return kind >= Condition.Vccz && kind <= Condition.Execnz;
-}
-
 /** A program as basic blocks. `Int32Array`s of length `blockCount` unless told otherwise. */
 export interface Cfg {
   /** Guest address of the program's first word (what `s_getpc_b64` is based on). */

@@ -37,11 +37,6 @@ export function lanePart(l: Lifter, mask: number): number {
   return l.ir.emit(Op.And, l.lane, l.u(mask));
 }
 
-/** Number of the half of 32 lanes that this lane is in, times 32: 0 in waves of 32. */
-export function halfBase(l: Lifter): number {
-  return l.wave64 ? lanePart(l, 32) : l.u(0);
-}
-
 /** Lane `within` (0..31) of this lane's half of 32. */
 export function inOwnHalf(l: Lifter, within: number): number {
   return l.wave64 ? l.ir.emit(Op.Or, within, lanePart(l, 32)) : within;

@@ -10,7 +10,7 @@
  *
  * Time and size are linear in the number of blocks (times the nesting depth of loops).
  */
-import { type Cfg, type Condition, isMaskCondition } from "../cfg/types.ts";
+import type { Cfg } from "../cfg/types.ts";
 import { findLoops, type PullLimits } from "../cfg/loops.ts";
 import { OPCODES, Trait } from "../../rdna/table.ts";
 import { emitTokens } from "./emit.ts";
@@ -19,7 +19,7 @@ import { findGuards } from "./guards.ts";
 import { buildItems } from "./items.ts";
 import { measureSegments } from "./segments.ts";
 import { tidy } from "./tidy.ts";
-import { Token, type Tree } from "./tree.ts";
+import type { Tree } from "./tree.ts";
 
 /** How much code may move into a loop so that its exits join: see {@linkcode PullLimits}. */
 const PULL_NODES = 8;
@@ -37,11 +37,6 @@ export function structurize(cfg: Cfg): Tree {
   const segments = measureSegments(items);
   const guards = findGuards(items, segments);
   return tidy(emitTokens(cfg, items, segments, guards), guards);
-}
-
-/** Whether the If at `index` tests a lane mask (VCC, EXEC) and may stand for a divergent `if` per lane; false: SCC or a guard, wave-uniform. */
-export function isMaskIf(tree: Tree, index: number): boolean {
-  return tree.token[index] === Token.If && isMaskCondition(tree.b[index] as Condition);
 }
 
 /** Blocks by size. A barrier must not move into a loop: other waves of the workgroup may still be in it. */

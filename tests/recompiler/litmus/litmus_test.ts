@@ -4,7 +4,7 @@ import { RefusedError } from "../../../src/errors.ts";
 import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
 import type { RecompilerDevice } from "../../../src/recompiler/request.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
-import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
+import { verifyModule } from "../../support/verify_module.ts";
 import { evaluatedDevice } from "../../support/spirv_eval/executor.ts";
 import { makeRequest } from "../../support/lift.ts";
 import { deviceTest } from "../../support/vulkan.ts";

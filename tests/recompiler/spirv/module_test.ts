@@ -5,7 +5,7 @@ import { Op } from "../../../src/recompiler/ir/ops.ts";
 import { Body } from "../../../src/recompiler/spirv/body.ts";
 import { BuiltIn, Code, Decoration } from "../../../src/recompiler/spirv/codes.ts";
 import { Module, T } from "../../../src/recompiler/spirv/module.ts";
-import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
+import { verifyModule } from "../../support/verify_module.ts";
 import { Words } from "../../../src/recompiler/spirv/words.ts";
 import { Random } from "../../support/random.ts";
 import { INPUT, Lanes } from "./programs.ts";

@@ -20,7 +20,7 @@ import type { Ir } from "../../../src/recompiler/ir/ir.ts";
 import { validateIr } from "../../../src/recompiler/ir/validate.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../../src/recompiler/request.ts";
 import { emitCompute, type EmitOptions } from "../../../src/recompiler/spirv/emit.ts";
-import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
+import { verifyModule } from "../../support/verify_module.ts";
 import { EvalMemory, evaluateWorkgroup } from "../../support/ir_eval.ts";
 
 /** A request with defaults: one wave of 32 lanes, denormals kept. */

@@ -11,7 +11,7 @@ import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
 import { NeedsImageDescriptors } from "../../../src/recompiler/lift/image_descriptor.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../../src/recompiler/request.ts";
-import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
+import { verifyModule } from "../../support/verify_module.ts";
 import { type StageProgram, stageRequest } from "../../../src/recompiler/stages/registers.ts";
 import { PLAIN_DEVICE } from "../../support/lift.ts";
 import { DeviceMemory } from "../../support/spirv_eval/memory.ts";

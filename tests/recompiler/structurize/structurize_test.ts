@@ -1,9 +1,9 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { type AnyAgcError, RefusedError } from "../../../src/errors.ts";
 import { Condition, CONDITION_NAMES } from "../../../src/recompiler/cfg/cfg.ts";
 import { MAX_LOOP_DEPTH } from "../../../src/recompiler/cfg/loops.ts";
-import { dumpTree, isMaskIf, structurize } from "../../../src/recompiler/structurize/structurize.ts";
-import { Token, type Tree } from "../../../src/recompiler/structurize/tree.ts";
+import { dumpTree, structurize } from "../../../src/recompiler/structurize/structurize.ts";
+import type { Tree } from "../../../src/recompiler/structurize/tree.ts";
 import { type BlockSpec, makeCfg } from "./graphs.ts";
 import { checkTree, walkCfg, walkTree } from "./walk.ts";
 
@@ -246,17 +246,6 @@ Deno.test("an irreducible loop with five entries has three selector variables", 
 
 Deno.test("unreachable blocks do not appear", () => {
   assertEquals(structured([2], [2], []), "0 2 return");
-});
-
-Deno.test("ifs that test a lane mask are told from scalar ones", () => {
-  const kinds = [Condition.Scc0, Condition.Scc1, Condition.Vccz, Condition.Vccnz, Condition.Execz, Condition.Execnz];
-  const masks = kinds.map((condition) => {
-    const tree = structurize(makeCfg([{ to: [2, 1], condition }, { to: [2] }, { to: [] }]));
-    return isMaskIf(tree, tree.token.indexOf(Token.If));
-  });
-  assertEquals(masks, [false, false, true, true, true, true]);
-  const guarded = structurize(makeCfg([{ to: [1, 3] }, { to: [2, 3] }, { to: [4] }, { to: [4] }, { to: [] }]));
-  assert(!isMaskIf(guarded, guarded.token.lastIndexOf(Token.If)));
 });
 
 Deno.test("loops nested too deep are refused by name", () => {

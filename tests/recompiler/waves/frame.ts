@@ -19,7 +19,7 @@ import { dropAbsentLanes } from "../../../src/recompiler/passes/absent_lanes.ts"
 import { ldsHazards } from "../../../src/recompiler/passes/lds_hazards.ts";
 import { chooseRegions } from "../../../src/recompiler/passes/regions.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
-import { verifyModule } from "../../../src/recompiler/spirv/verify.ts";
+import { verifyModule } from "../../support/verify_module.ts";
 import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../../src/recompiler/request.ts";
 import { structurize } from "../../../src/recompiler/structurize/structurize.ts";

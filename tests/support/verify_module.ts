@@ -1,9 +1,9 @@
-import { Code, CODE_NAMES, OPERANDS } from "./codes.ts";
+import { Code, CODE_NAMES, OPERANDS } from "../../src/recompiler/spirv/codes.ts";
 
 /**
- * Checks the structure of a module that this emitter wrote: known opcodes, operand counts, every id defined once and somewhere, every block begun by a
- * label and ended by one jump or return, phis at the beginning of blocks with predecessors that jump there. It is a net for the emitter's own mistakes,
- * cheap enough for debug runs; it does not replace SPIRV-Tools.
+ * Checks the structure of a module that the emitter wrote: known opcodes, operand counts, every id defined once and somewhere, every block begun by a
+ * label and ended by one jump or return, phis at the beginning of blocks with predecessors that jump there. A net for the emitter's own mistakes; it does
+ * not replace SPIRV-Tools.
  *
  * @returns what is wrong, in words; empty when nothing is.
  */
