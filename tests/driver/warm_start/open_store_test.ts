@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { hasRecords, openRoomStore } from "../../../src/driver/warm_start/open_store.ts";
+import { hasRecords, openRoomStore, sweep } from "../../../src/driver/warm_start/open_store.ts";
 import { Journal } from "../../../src/storage/journal.ts";
 import type { SwitchName } from "../../../src/switches.ts";
 import { deviceTest } from "../../support/vulkan.ts";
@@ -52,3 +52,21 @@ deviceTest(
     });
   },
 );
+
+Deno.test("of the journals of a folder the 64 that were used last stay, and what a killed process left half-written goes", () =>
+  inFolder((folder) => {
+    const path = (n: number, ending = "journal") => `${folder}/${String(n).padStart(3, "0")}.${ending}`;
+    const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3600_000);
+    for (let n = 0; n < 70; n++) {
+      Deno.writeTextFileSync(path(n), "");
+      Deno.utimeSync(path(n), hoursAgo(100 - n), hoursAgo(100 - n));
+    }
+    for (const [n, hours] of [[0, 2], [1, 0]]) {
+      Deno.writeTextFileSync(path(n, "part"), "");
+      Deno.utimeSync(path(n, "part"), hoursAgo(hours), hoursAgo(hours));
+    }
+    sweep(folder, path(2)); // the third oldest, used now
+    const left = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    const kept = [2, ...Array.from({ length: 63 }, (_, i) => 7 + i)].map((n) => path(n).slice(folder.length + 1));
+    assertEquals(left, [...kept, "001.part"].sort());
+  }));
