@@ -13,17 +13,16 @@ Deno.test("a journal is for one device with its driver, and for one program: nam
   assertEquals(journalIdentity({ ...PROGRAM, memory: [] } as typeof PROGRAM, fakeIdentity("card")), own);
   const changed = Uint32Array.from(first.words);
   changed[changed.length - 1] ^= 1;
-  for (
-    const [program, device] of [
-      [PROGRAM, fakeIdentity("the same card with another driver")],
-      [{ ...PROGRAM, name: "another" }, CARD],
-      [{ ...PROGRAM, target: PROGRAM.target === "gfx1013" ? "gfx1030" : "gfx1013" }, CARD],
-      [{ ...PROGRAM, submissions: [first] }, CARD],
-      [{ ...PROGRAM, submissions: [second, first] }, CARD],
-      [{ ...PROGRAM, submissions: [{ ...first, queue: 0x20 }, second] }, CARD],
-      [{ ...PROGRAM, submissions: [{ ...first, words: changed }, second] }, CARD],
-    ] as const
-  ) {
+  const others: Parameters<typeof journalIdentity>[] = [
+    [PROGRAM, fakeIdentity("the same card with another driver")],
+    [{ ...PROGRAM, name: "another" }, CARD],
+    [{ ...PROGRAM, target: PROGRAM.target === "gfx1013" ? "gfx1030" : "gfx1013" }, CARD],
+    [{ ...PROGRAM, submissions: [first] }, CARD],
+    [{ ...PROGRAM, submissions: [second, first] }, CARD],
+    [{ ...PROGRAM, submissions: [{ ...first, queue: 0x20 }, second] }, CARD],
+    [{ ...PROGRAM, submissions: [{ ...first, words: changed }, second] }, CARD],
+  ];
+  for (const [program, device] of others) {
     const other = journalIdentity(program, device);
     assertNotEquals(other.name, own.name);
     assertNotEquals(other.identity, own.identity);
