@@ -6,7 +6,7 @@
  *         [--workers N] [--modules N] [--title N] [--seed N] [--limits none,16,8,4] [--keep-heaps]
  *
  * Room, job board, table of pipelines and workers are the real ones. Three of four pipelines are announced to the prebuild pool before a queue needs
- * them (upstream's queue made 68 of 285 itself); the queue asks for one after the other, at the pace at which the pool's share can just keep up, and
+ * them (another program's queue made 68 of 285 itself); the queue asks for one after the other, at the pace at which the pool's share can just keep up, and
  * makes itself what nobody has begun.
  * A run lasts until all are made, or until its window ends. Each is a process of its own, so that its peak is its own; limits alternate (backwards
  * in every other round), the modules of a round are the same for all of them, and rounds go through the titles (--title: all have that one, and

@@ -10,12 +10,12 @@
  *
  * With `--verify` the operations are also run on the Vulkan device on 10^5 numbers, denormals among them, and compared with the interpreter bit by bit.
  */
+import { procMemory } from "../src/driver/compile_cost/peak_memory.ts";
 import { parseArgs } from "@std/cli";
 import { openSpirvTools } from "../ffi/spirv_tools.ts";
 import { recompile } from "../src/recompiler/recompile.ts";
 import { chain, CHAIN_KINDS, type ChainKind } from "./programs/chains.ts";
 import { chainRequest } from "./programs/request.ts";
-import { peakBytes } from "./peak_memory.ts";
 import { type BenchContext, type BenchResult, type BenchTable, runAsScript } from "./table.ts";
 import { verifyChains } from "./verify_chains.ts";
 
@@ -90,7 +90,7 @@ function measure({ kinds, lengths }: Choice, { quick, progress }: BenchContext):
         progress(++done, total);
       }
     }
-    for (const variant of group) variant.peakBytes = peakBytes();
+    for (const variant of group) variant.peakBytes = procMemory.peak();
   }
   const rows = variants.map(({ kind, count, mode, code, times, peakBytes }): Row => {
     times.sort((a, b) => a - b);

@@ -136,7 +136,7 @@ export interface RecompileRequest {
   resolve?: boolean;
   /**
    * Image descriptors (T#, 8 words) that the driver resolved for the program's image instructions, by pc. Only the words' class bits decide the
-   * output: see `resources` of {@linkcode RecompileFront}.
+   * output (lift/image_descriptor.ts).
    */
   imageDescriptors?: ReadonlyMap<number, Uint32Array>;
 }

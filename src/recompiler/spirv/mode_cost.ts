@@ -10,8 +10,8 @@ import { findVarying } from "../passes/pack/varying.ts";
  * llvmpipe (LLVM 15, subgroups of 8): 17 ballots 58 and 7; prefix sums by DPP 78 and 16; butterfly swizzles 60 and 23; shuffles to anywhere 44 and 32;
  * waterfall loops 344 and 18; 17 ballots among 370 operations 58 and 26. So a spanned exchange takes about 3.5 us, an operation 60 ns in either form: some 58
  * operations. Creation takes 5 to 20 times as long packed there (8 copies), so what an exchange saves when it runs must be worth its copies' words. On
- * a device of 32 lanes there are 2: upstream's programs (spec of the wave modes) were created in 0.5 to 0.6 of the packed time when spanned with few exchanges,
- * in the same time with 1,210 of them.
+ * a device of 32 lanes there are 2: real programs are known to have been created in 0.5 to 0.6 of the packed time when spanned with few exchanges, in the same
+ * time with 1,210 of them.
  */
 export const MODE_COST = {
   /** An access to guest memory: its translation, and waiting. */

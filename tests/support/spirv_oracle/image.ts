@@ -15,7 +15,7 @@ export class OracleImage {
   readonly #arena = new Arena();
   readonly #region: bigint;
 
-  /** @param contents rows without padding; zeros when left out */
+  /** `data`: rows without padding; zeros when left out. */
   constructor(
     device: GpuDevice,
     { width, height, format, texelBytes, data }: {

@@ -5,7 +5,7 @@
 
 const F64 = new Float64Array(1);
 const U64 = new BigUint64Array(F64.buffer);
-/** Low and high word of the number in {@linkcode splitNumber}'s buffer. */
+/** Low and high word of the number in {@linkcode F64}. */
 const WORDS = new Int32Array(F64.buffer);
 const F32 = new Float32Array(1);
 const I32 = new Int32Array(F32.buffer);
