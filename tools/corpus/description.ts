@@ -73,20 +73,7 @@ export function describe({ source, family, driver, reflected, binary }: Describe
     push_constant_size: Math.ceil(reflected.pushConstantBytes / 16) * 16,
     address32_hi: `0x${ADDRESS32_HI.toString(16)}`,
     desc_set_used_mask: binary.setsUsed,
-    bindings: placeBindings(reflected.bindings).map((binding) => ({
-      set: binding.set,
-      binding: binding.binding,
-      type: binding.type,
-      count: binding.count,
-      offset: binding.offset,
-      stride: binding.stride,
-      ...(binding.type === "combined_image_sampler" || binding.type === "sampled_image"
-        ? { fmask_offset: SECOND_IMAGE_OFFSET }
-        : {}),
-      ...(binding.type === "combined_image_sampler" ? { sampler_offset: SAMPLER_OFFSET } : {}),
-      block_size: binding.blockBytes,
-      name: binding.name,
-    })),
+    bindings: describeBindings(reflected.bindings),
     entry_point: reflected.entryPoint,
     spec_constants: reflected.specConstants.map(({ id, type, bits, value }) => ({
       id,
@@ -116,4 +103,22 @@ export function descriptionText(description: Record<string, Json>): string {
     return ` ${JSON.stringify(key)}: ${text}`;
   });
   return `{\n${lines.join(",\n")}\n}\n`;
+}
+
+/** The bindings of a shader, with their places in its sets as RADV has them: a part of its description. */
+export function describeBindings(bindings: Parameters<typeof placeBindings>[0]) {
+  return placeBindings(bindings).map((binding) => ({
+    set: binding.set,
+    binding: binding.binding,
+    type: binding.type,
+    count: binding.count,
+    offset: binding.offset,
+    stride: binding.stride,
+    ...(binding.type === "combined_image_sampler" || binding.type === "sampled_image"
+      ? { fmask_offset: SECOND_IMAGE_OFFSET }
+      : {}),
+    ...(binding.type === "combined_image_sampler" ? { sampler_offset: SAMPLER_OFFSET } : {}),
+    block_size: binding.blockBytes,
+    name: binding.name,
+  }));
 }

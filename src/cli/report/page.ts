@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ProgramReport } from "../../driver/executor.ts";
 import type { Span } from "../../driver/recording/timeline.ts";
 import { type AnyAgcError, hex } from "../../errors.ts";
 import type { Difference } from "../../guest/map_program.ts";
@@ -25,17 +26,7 @@ export interface ReportProgram {
   /** Guest address. */
   address: bigint;
   /** Cells of the table beside the address; empty for a program that did not come to run. */
-  facts?: {
-    instructions: number;
-    words: number;
-    waveSize: number;
-    laneMode: string;
-    laneModeReason: string;
-    workgroupSize: readonly [number, number, number];
-    recompileMs: number;
-    createMs: number;
-    dispatches: number;
-  };
+  facts?: Omit<ProgramReport, "address">;
   /** Guest code as a listing. */
   disassembly: string;
   /** The module as assembly, or why there is none. */

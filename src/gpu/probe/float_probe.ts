@@ -1,8 +1,6 @@
-import { HostBuffer } from "../buffer.ts";
-import { CommandQueue } from "../command_queue.ts";
 import type { GpuDevice } from "../device.ts";
-import { createComputePipeline, createPipelineLayout, destroyPipeline, destroyPipelineLayout } from "../pipelines.ts";
 import { floatProbeModule } from "./float_probe_module.ts";
+import { runProbe } from "./run_probe.ts";
 import { probeWideBehaviour, type WideBehaviour } from "./wide_probe.ts";
 
 /** How a device computes f32 where no execution mode says so: facts that no Vulkan property tells. */
@@ -62,30 +60,9 @@ export function probeFloatBehaviour(device: GpuDevice): FloatBehaviour {
 
 /** Runs a form of the probe on all cases. */
 function resultsOf(device: GpuDevice, spirv: Uint32Array): Uint32Array {
-  const memory = new HostBuffer(device, 4096);
-  const layout = createPipelineLayout(device);
-  const pipeline = createComputePipeline(device, { spirv, layout });
-  const queue = new CommandQueue(device, { buffers: 1 });
-  try {
-    const resultsAt = 2048;
-    const operands = new Float32Array(memory.buffer);
-    cases.forEach(({ a, b, c }, i) => operands.set([a, b, c], i * caseWords));
-    queue.begin();
-    queue.bindPipeline(pipeline.handle);
-    new BigUint64Array(queue.push.buffer, queue.push.byteOffset, 2).set([
-      memory.deviceAddress,
-      memory.deviceAddress + BigInt(resultsAt),
-    ]);
-    queue.pushConstants(layout, 16);
-    queue.dispatch(1, 1, 1);
-    queue.wait(queue.submit());
-    return new Uint32Array(memory.buffer, resultsAt, cases.length * resultWords).slice();
-  } finally {
-    queue.destroy();
-    destroyPipeline(device, pipeline);
-    destroyPipelineLayout(device, layout);
-    memory.destroy();
-  }
+  const operands = new Float32Array(cases.length * caseWords);
+  cases.forEach(({ a, b, c }, i) => operands.set([a, b, c], i * caseWords));
+  return runProbe(device, spirv, operands, cases.length * resultWords);
 }
 
 const HEADER_WORDS = 5, OP_CAPABILITY = 17, OP_EXECUTION_MODE = 16;

@@ -1,7 +1,5 @@
-import { HostBuffer } from "../buffer.ts";
-import { CommandQueue } from "../command_queue.ts";
 import type { GpuDevice } from "../device.ts";
-import { createComputePipeline, createPipelineLayout, destroyPipeline, destroyPipelineLayout } from "../pipelines.ts";
+import { runProbe } from "./run_probe.ts";
 import { wideProbeModule } from "./wide_probe_module.ts";
 
 /** How a device computes f16 and f64 where no execution mode says so. */
@@ -85,29 +83,7 @@ const CASES = 16, CASE_WORDS = 12, RESULT_WORDS = 8;
 export function probeWideBehaviour(device: GpuDevice): WideBehaviour {
   const { features } = device.capabilities;
   if (!features.includes("shaderFloat16") || !features.includes("shaderFloat64")) return UNKNOWN;
-  const memory = new HostBuffer(device, 4096);
-  const layout = createPipelineLayout(device);
-  const pipeline = createComputePipeline(device, { spirv: wideProbeModule, layout });
-  const queue = new CommandQueue(device, { buffers: 1 });
-  try {
-    const resultsAt = 2048;
-    new Uint8Array(memory.buffer).set(new Uint8Array(probeCases().buffer));
-    queue.begin();
-    queue.bindPipeline(pipeline.handle);
-    new BigUint64Array(queue.push.buffer, queue.push.byteOffset, 2).set([
-      memory.deviceAddress,
-      memory.deviceAddress + BigInt(resultsAt),
-    ]);
-    queue.pushConstants(layout, 16);
-    queue.dispatch(1, 1, 1);
-    queue.wait(queue.submit());
-    return judgeWide(new Uint32Array(memory.buffer, resultsAt, CASES * RESULT_WORDS).slice());
-  } finally {
-    queue.destroy();
-    destroyPipeline(device, pipeline);
-    destroyPipelineLayout(device, layout);
-    memory.destroy();
-  }
+  return judgeWide(runProbe(device, wideProbeModule, probeCases(), CASES * RESULT_WORDS));
 }
 
 /** The words of all cases. Two f16 cases share a word: number i and the one behind it. */

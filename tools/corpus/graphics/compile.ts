@@ -5,7 +5,7 @@
  */
 import type { NotCompiled } from "../compile.ts";
 import { ADDRESS32_HI, descriptionText, type Json } from "../description.ts";
-import { placeBindings, SAMPLER_OFFSET, SECOND_IMAGE_OFFSET } from "../radv/descriptor_layout.ts";
+import { describeBindings } from "../description.ts";
 import type { Family } from "../radv/environment.ts";
 import { readGraphicsBinaries, type StageBinary } from "../radv/graphics_cache.ts";
 import type { RadvProcess } from "../radv/process.ts";
@@ -116,20 +116,7 @@ function descriptionOf(
     push_constant_size: Math.ceil(pushBytes / 16) * 16,
     address32_hi: `0x${ADDRESS32_HI.toString(16)}`,
     desc_set_used_mask: binary.setsUsed,
-    bindings: placeBindings(bindings).map((binding) => ({
-      set: binding.set,
-      binding: binding.binding,
-      type: binding.type,
-      count: binding.count,
-      offset: binding.offset,
-      stride: binding.stride,
-      ...(binding.type === "combined_image_sampler" || binding.type === "sampled_image"
-        ? { fmask_offset: SECOND_IMAGE_OFFSET }
-        : {}),
-      ...(binding.type === "combined_image_sampler" ? { sampler_offset: SAMPLER_OFFSET } : {}),
-      block_size: binding.blockBytes,
-      name: binding.name,
-    })),
+    bindings: describeBindings(bindings),
     driver,
   };
 }
