@@ -1,4 +1,4 @@
-import type { GpuDevice } from "../../gpu/device.ts";
+import type { GpuDevice, UnfinishedWork } from "../../gpu/device.ts";
 import type { BackingKind } from "../../gpu/guest_backing.ts";
 import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
@@ -30,6 +30,9 @@ import { VulkanExecutor } from "./vulkan_executor.ts";
 /** Words of streams that take a few milliseconds; starting an isolate takes some hundred. */
 const SHORT_WORDS = 4096;
 
+/** What isolates gave up, or died over: nobody is left who could tell when it ends. */
+const NEVER_DONE: UnfinishedWork = { submitted: 1, completed: () => 0 };
+
 /** A room, for a program whose queues run at the same time: from its preparation to the end of its run. */
 interface OpenedRoom {
   readonly program: Program;
@@ -51,8 +54,6 @@ export class VulkanDevice implements WrappableDevice {
   /** Guest memory cannot be shared between isolates, though it should be. */
   #cannotShare = false;
   #hung = false;
-  /** Isolates of queues left work on the device. */
-  #hungIsolates = false;
   #trace: SharedTraceHandle | undefined;
   /** Opened by the first run. */
   #shaders: { cache: ShaderCache | undefined } | undefined;
@@ -127,7 +128,11 @@ export class VulkanDevice implements WrappableDevice {
     const { CannotShare, runAtOnce } = await import("./run_at_once.ts");
     const opened = await this.#openRoom(program), { room } = opened;
     const before = room.creations().created;
-    const onHung = () => this.#hung = this.#hungIsolates = true;
+    const onHung = () => {
+      this.#hung = true;
+      // Of this isolate's own work the device knows.
+      this.#gpu.giveUp(NEVER_DONE);
+    };
     let run: ProgramRun | undefined;
     try {
       run = await runAtOnce(room, program, hooks, { unalignedLoads: false, onHung });
@@ -190,17 +195,13 @@ export class VulkanDevice implements WrappableDevice {
     };
   }
 
-  /** Destroys the device, unless queues of isolates left work on it that may still run. Memory of its runs stays until they are closed. */
+  /** Destroys the device, unless queues left work on it that may still run. Memory of its runs stays until they are closed. */
   close(): void {
     this.#forget();
     this.#shaders?.cache?.flush();
     // A program that was prepared and never started has workers that use the device.
-    const destroy = () => {
-      // Of its own queues the device knows; what isolates gave up or died over, nobody waits for.
-      if (!this.#hungIsolates) this.#gpu.destroy();
-    };
-    if (this.#room === undefined) destroy();
-    else this.#closeRoom().then(destroy, (error) => console.error(`the device stays: ${error}`));
+    if (this.#room === undefined) this.#gpu.destroy();
+    else this.#closeRoom().then(() => this.#gpu.destroy(), (error) => console.error(`the device stays: ${error}`));
   }
 
   /** Whether each queue of a program gets an isolate. One queue has nothing to run beside, and starting an isolate takes time. */

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { runAtOnce, type RunAtOnceOptions } from "../../../src/driver/vulkan/run_at_once.ts";
 import type { StartHooks } from "../../../src/driver/device.ts";
 import type { OwnedDriverRoom } from "../../../src/driver/pools/driver_room.ts";
@@ -7,6 +7,7 @@ import { GuestSharing } from "../../../src/driver/vulkan/shared_guest.ts";
 import { ShaderCache } from "../../../src/driver/shader_cache/shader_cache.ts";
 import { VulkanDevice } from "../../../src/driver/vulkan/vulkan_device.ts";
 import { Timeline } from "../../../src/driver/recording/timeline.ts";
+import { HostError } from "../../../src/errors.ts";
 import { GpuDevice } from "../../../src/gpu/device.ts";
 import { loadProgram } from "../../../src/guest/load_program.ts";
 import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
@@ -346,3 +347,29 @@ deviceTest(
 function isEntry(path: string): boolean {
   return !path.endsWith("/lock");
 }
+
+deviceTest("a device that a queue's isolate died over is never destroyed, nor what it may still use", async () => {
+  const gpu = GpuDevice.create({ validation: true }), device = new VulkanDevice(gpu, "automatic");
+  const { Worker } = globalThis, { vkDestroyDevice, vkFreeMemory, vkDestroyPipelineLayout } = gpu.vulkan;
+  const destroyed: string[] = [];
+  Object.assign(gpu.vulkan, {
+    vkDestroyDevice: () => destroyed.push("device"),
+    vkFreeMemory: () => destroyed.push("memory"),
+    vkDestroyPipelineLayout: () => destroyed.push("layout"),
+  });
+  globalThis.Worker = class extends Worker {
+    constructor(url: string | URL, options?: WorkerOptions) {
+      super(options?.name === "queue 0x30" ? new URL("./silent_worker.ts?later", import.meta.url) : url, options);
+    }
+  };
+  try {
+    const error = await assertRejects(() => device.start(chain(2).program), HostError, "queue 0x30 died");
+    assertEquals([error.code, gpu.unfinished], ["driver.queue-died", true]);
+    destroyed.length = 0; // what its opening took for a moment
+    device.close();
+    assertEquals(destroyed, []);
+  } finally {
+    globalThis.Worker = Worker;
+    Object.assign(gpu.vulkan, { vkDestroyDevice, vkFreeMemory, vkDestroyPipelineLayout });
+  }
+});
