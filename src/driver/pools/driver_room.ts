@@ -85,7 +85,7 @@ const W = {
   Wanted: 1,
   /** The room is being closed. */
   Closing: 2,
-  /** Milliseconds of creations that the pipeline cache's file does not have. */
+  /** Milliseconds of creations that the pipeline cache's file does not have, at least one for each. */
   UnsavedMs: 3,
   /** Creations, of them cache hits, and their milliseconds. */
   Created: 4,
@@ -254,7 +254,8 @@ export class DriverRoom {
       this.#journal ??= new Journal(journal.folder, journal.name, journal.identity, journal.options);
       this.#journal.append(record);
     }
-    if (!hit && Atomics.add(words, W.UnsavedMs, whole) + whole >= SAVE_AFTER_MS) this.#ring();
+    const unsaved = Math.max(1, whole);
+    if (!hit && Atomics.add(words, W.UnsavedMs, unsaved) + unsaved >= SAVE_AFTER_MS) this.#ring();
   }
 
   #ring(): void {
@@ -389,13 +390,22 @@ export class OwnedDriverRoom extends DriverRoom {
         destroyPipelineLayout(this.device, this.layout);
       }
     } finally {
-      this.#saying("the pipeline cache", () => this.#cache?.save());
+      this.#saveCache();
       this.#saying("what compiles cost", () => {
         if (this.room.costs.learned !== this.#learnedBefore) this.#costs?.write(this.room.costs.samples());
       });
       setTracer(undefined);
       this.room.registry.leave(this.room.self);
     }
+  }
+
+  /** Writes what the pipeline cache's file does not have yet. */
+  #saveCache(): void {
+    const ms = Atomics.exchange(new Int32Array(this.handle.words), W.UnsavedMs, 0);
+    this.#saying("the pipeline cache", () => {
+      if (ms > 0) this.#cache?.created(ms, false);
+      this.#cache?.save();
+    });
   }
 
   /** Does what nothing depends on: what it throws is a line for the report. */
@@ -421,14 +431,8 @@ export class OwnedDriverRoom extends DriverRoom {
       if (Atomics.load(words, W.Closing) !== 0) return;
       const wanted = Atomics.load(words, W.Wanted);
       for (let pool = 0; pool < this.#pools.length; pool++) if ((wanted & (1 << pool)) !== 0) this.start(pool);
-      if (Atomics.load(words, W.UnsavedMs) >= SAVE_AFTER_MS) {
-        const ms = Atomics.exchange(words, W.UnsavedMs, 0);
-        // Nobody is told of what this loop throws, and without it no pool would be started any more.
-        this.#saying("the pipeline cache", () => {
-          this.#cache?.created(ms, false);
-          this.#cache?.save();
-        });
-      }
+      // Nobody is told of what this loop throws, and without it no pool would be started any more.
+      if (Atomics.load(words, W.UnsavedMs) >= SAVE_AFTER_MS) this.#saveCache();
       // Who rings may die over it, and nobody rings for the same again.
       await waitForWorkAsync(words, W.Bell, seen, WATCH_MS, "something for the main isolate to do");
     }
