@@ -12,7 +12,9 @@ import { byteChecksum, CHECKSUM_BYTES, sameBytes } from "./byte_checksum.ts";
 import { ensurePrivate } from "./cache_folder.ts";
 import { withLock } from "./file_lock.ts";
 
-const MAGIC = new TextEncoder().encode("AGCJRNL1");
+/** First bytes of every journal. */
+export const JOURNAL_MAGIC = "AGCJRNL1";
+const MAGIC = new TextEncoder().encode(JOURNAL_MAGIC);
 const HEADER_BYTES = 16 + CHECKSUM_BYTES;
 /** Begins each record; a reader that meets damage looks for the next one. */
 const MARK = 0x5243_6a1e, RECORD_HEADER_BYTES = 8 + CHECKSUM_BYTES;
@@ -138,10 +140,8 @@ export class Journal {
   }
 
   #header(bytes: Uint8Array): "good" | "foreign" | "damaged" {
-    if (bytes.length < HEADER_BYTES || !sameBytes(bytes.subarray(0, 8), MAGIC)) return "damaged";
-    const end = HEADER_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(8, true);
-    const identity = bytes.subarray(HEADER_BYTES, end);
-    if (bytes.length < end || !sameBytes(byteChecksum(identity), bytes.subarray(16, HEADER_BYTES))) return "damaged";
+    const identity = identityOf(bytes);
+    if (identity === undefined) return "damaged";
     return sameBytes(identity, this.#identity) ? "good" : "foreign";
   }
 
@@ -211,9 +211,48 @@ function encodeRecord(payload: Uint8Array): Uint8Array {
   return record;
 }
 
-/** Whole records from an offset on, the end of the last one, and how many bytes between them are none. */
-function scan(bytes: Uint8Array, from: number): { records: Uint8Array[]; end: number; damaged: number } {
+/** A journal's bytes, taken apart. */
+export interface JournalContent {
+  /** What the records are good for; undefined where the head is damaged. */
+  readonly identity: Uint8Array | undefined;
+  /** Whole records, oldest first. */
+  readonly records: readonly Uint8Array[];
+  /** Byte offsets of the records. */
+  readonly offsets: readonly number[];
+  /** Byte ranges before the last record that are none: whoever opens the journal removes them. */
+  readonly damage: readonly { readonly offset: number; readonly bytes: number }[];
+  /** Where the last record ends: what is behind it is cut off by whoever opens the journal. */
+  readonly end: number;
+}
+
+/** Takes a journal's bytes apart, whatever they are. The file stays as it is. */
+export function readJournal(bytes: Uint8Array): JournalContent {
+  const identity = identityOf(bytes), begin = identity === undefined ? 0 : HEADER_BYTES + identity.length;
+  const { records, offsets, end } = scan(bytes, begin), damage: { offset: number; bytes: number }[] = [];
+  let at = begin;
+  for (const [index, offset] of offsets.entries()) {
+    if (offset > at) damage.push({ offset: at, bytes: offset - at });
+    at = offset + RECORD_HEADER_BYTES + records[index].length;
+  }
+  return { identity, records, offsets, damage, end };
+}
+
+/** The identity in a journal's head; undefined when the head is damaged. */
+function identityOf(bytes: Uint8Array): Uint8Array | undefined {
+  if (bytes.length < HEADER_BYTES || !sameBytes(bytes.subarray(0, 8), MAGIC)) return undefined;
+  const end = HEADER_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(8, true);
+  const identity = bytes.subarray(HEADER_BYTES, end);
+  const whole = bytes.length >= end && sameBytes(byteChecksum(identity), bytes.subarray(16, HEADER_BYTES));
+  return whole ? identity : undefined;
+}
+
+/** Whole records from an offset on, where they begin, the end of the last one, and how many bytes between them are none. */
+function scan(
+  bytes: Uint8Array,
+  from: number,
+): { records: Uint8Array[]; offsets: number[]; end: number; damaged: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), records: Uint8Array[] = [];
+  const offsets: number[] = [];
   let end = from, damaged = 0;
   for (let at = from; at + RECORD_HEADER_BYTES <= bytes.length;) {
     const length = view.getUint32(at + 4, true), start = at + RECORD_HEADER_BYTES;
@@ -222,13 +261,14 @@ function scan(bytes: Uint8Array, from: number): { records: Uint8Array[]; end: nu
       if (sameBytes(byteChecksum(payload), bytes.subarray(at + 8, start))) {
         damaged += at - end;
         records.push(payload);
+        offsets.push(at);
         at = end = start + length;
         continue;
       }
     }
     at++;
   }
-  return { records, end, damaged };
+  return { records, offsets, end, damaged };
 }
 
 function keyOf(payload: Uint8Array): string {

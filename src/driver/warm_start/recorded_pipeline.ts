@@ -51,3 +51,27 @@ export function journalIdentity(
   const identity = new TextEncoder().encode(JSON.stringify([VERSION, facts, name, target, streams]));
   return { name: byteChecksum(identity).toHex(), identity };
 }
+
+/** What a journal is for: what {@linkcode journalIdentity} wrote. */
+export interface JournalSubject {
+  /** {@linkcode DeviceIdentity.bytes} as text. */
+  readonly device: string;
+  /** The program's name and target. */
+  readonly name: string;
+  readonly target: string;
+  /** Of each submission its queue and the checksum of its words. */
+  readonly streams: readonly (readonly [queue: number, checksum: string])[];
+}
+
+/** Reads an identity; undefined for one of another version, or of none. */
+export function readJournalIdentity(identity: Uint8Array): JournalSubject | undefined {
+  try {
+    const [version, device, name, target, streams] = JSON.parse(new TextDecoder().decode(identity));
+    const good = version === VERSION && [device, name, target].every((text) => typeof text === "string") &&
+      Array.isArray(streams) &&
+      streams.every((each) => Array.isArray(each) && Number.isInteger(each[0]) && typeof each[1] === "string");
+    return good ? { device, name, target, streams } : undefined;
+  } catch {
+    return undefined; // no JSON, or no list
+  }
+}
