@@ -146,7 +146,7 @@ export function recompileRequest(
 }
 
 /** Everything but the code that decides what a recompiled program is, as text. */
-export function requestKey(program: ComputeProgram, target: Target, waveSize: number, partialThreads: boolean): string {
+export function programKey(program: ComputeProgram, target: Target, waveSize: number, partialThreads: boolean): string {
   return [
     hex(program.address),
     target,

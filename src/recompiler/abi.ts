@@ -72,9 +72,7 @@ export const WindowEntry = {
  * is none of them.
  */
 export const GDS_ADDRESS = 0x4744_5300_0000_0000n;
-/** Bytes of GDS. */
-export const GDS_BYTES = 65536;
-/** The same of the records of merged groups (`Artifact.group`), below 4 GiB of them: user data 16 to 31, then a record for each group (stages/group.ts). */
+/** Guest address of the records of merged groups (`Artifact.group`), in the same way; 4 GiB at most: user data 16 to 31, then a record for each group (stages/group.ts). */
 export const GROUP_ADDRESS = 0x4752_5000_0000_0000n;
 
 /** Access bits. */

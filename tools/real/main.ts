@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "@std/cli";
 import { openSpirvTools } from "../../ffi/spirv_tools.ts";
-import { GENERIC_DEVICE } from "../../src/cli/recompile/device.ts";
+import { GENERIC_DEVICE } from "../../src/recompiler/generic_device.ts";
 import { AnyAgcError, ExitCode, UsageError } from "../../src/errors.ts";
 import { BAD_OUTCOMES, type CompareRow } from "./compare_module.ts";
 import { defaultFolders, moduleNames } from "./corpus.ts";
@@ -72,7 +72,7 @@ async function run(args: readonly string[]): Promise<number> {
         recompileModule(module, {
           folders,
           wave,
-          device: GENERIC_DEVICE.device,
+          device: GENERIC_DEVICE,
           tools,
           resolve: !options.plain,
           inlined: options.inlined,

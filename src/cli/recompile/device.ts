@@ -7,7 +7,7 @@ import { HostError } from "../../errors.ts";
 import { GpuDevice } from "../../gpu/device.ts";
 import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
-import { GENERIC_DEVICE as GENERIC } from "../../recompiler/generic_device.ts";
+import { GENERIC_DEVICE } from "../../recompiler/generic_device.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 
 /** A name and what the recompiler needs to know. */
@@ -16,20 +16,16 @@ export interface NamedDevice {
   device: RecompilerDevice;
 }
 
-/** A desktop GPU with 32 lanes that has what the recompiler can use. */
-export const GENERIC_DEVICE: NamedDevice = {
-  name: "generic",
-  device: GENERIC,
-};
+const GENERIC: NamedDevice = { name: "generic", device: GENERIC_DEVICE };
 
 /** The device called `name` (`generic`, or as for `run`); without a name the machine's, or the generic one where there is no Vulkan. */
 export function deviceFor(name: string | undefined): NamedDevice {
-  if (name === GENERIC_DEVICE.name) return GENERIC_DEVICE;
+  if (name === GENERIC.name) return GENERIC;
   let gpu: GpuDevice;
   try {
     gpu = GpuDevice.create({ device: name });
   } catch (error) {
-    if (name === undefined && error instanceof HostError) return GENERIC_DEVICE;
+    if (name === undefined && error instanceof HostError) return GENERIC;
     throw error;
   }
   try {

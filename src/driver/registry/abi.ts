@@ -13,7 +13,7 @@ import {
   type StageProgram,
   vertexProgram,
 } from "../../recompiler/stages/registers.ts";
-import { requestKey } from "../compute_dispatch.ts";
+import { programKey } from "../compute_dispatch.ts";
 
 /** State of a compute program: its registers, and what the dispatch says. */
 export interface ComputeAbi {
@@ -49,7 +49,7 @@ export interface Abi {
 /** The state with its key. */
 export function abi(state: AbiState): Abi {
   const key = state.stage === "compute"
-    ? requestKey({ ...state.program, address: 0n }, "gfx1013", state.waveSize, state.partialThreads)
+    ? programKey({ ...state.program, address: 0n }, "gfx1013", state.waveSize, state.partialThreads)
     : JSON.stringify(state.program);
   return { state, key: `${state.stage} ${key}` };
 }

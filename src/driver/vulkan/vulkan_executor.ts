@@ -1,3 +1,4 @@
+import { GDS_BYTES } from "../../rdna/gds.ts";
 import { AnyAgcError, ExitCode, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { HostBuffer } from "../../gpu/buffer.ts";
@@ -8,7 +9,7 @@ import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines
 import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { Target } from "../../rdna/target.ts";
-import { Context, GDS_BYTES, Push } from "../../recompiler/abi.ts";
+import { Context, Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import type { GpuMutex } from "../../sync/gpu_mutex.ts";
 import { assertNoLocksHeld } from "../../sync/held_locks.ts";

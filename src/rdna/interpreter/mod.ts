@@ -13,7 +13,7 @@
  *
  * @module
  */
-export { type Dispatch, type DispatchResult, GDS_BYTES, type MachineOptions, runDispatch } from "./machine/dispatch.ts";
+export { type Dispatch, type DispatchResult, type MachineOptions, runDispatch } from "./machine/dispatch.ts";
 export type { CodeFinder, CodeSegment } from "./machine/code.ts";
 export { Access, type Fault, FAULT_NAMES, FaultReason, type MemorySpace } from "./machine/memory.ts";
 export { type Window, WindowSpace } from "./machine/window_space.ts";

@@ -2,8 +2,9 @@
  * DS instructions with the GDS bit (AMD RDNA2 ISA, section 10). GDS is memory that the driver puts behind guest addresses which no guest window can have
  * (abi.ts, GDS_ADDRESS). M0[31:16] is added to the address, M0[15:0] is the size; what does not fit reads 0 and writes nothing, dword by dword.
  */
+import { GDS_BYTES } from "../../rdna/gds.ts";
 import { Flag, type Instruction, Operand } from "../../rdna/instruction.ts";
-import { GDS_ADDRESS, GDS_BYTES } from "../abi.ts";
+import { GDS_ADDRESS } from "../abi.ts";
 import { AtomicKind, MemoryWidth, Op, Type } from "../ir/ops.ts";
 import type { Lifter } from "./context.ts";
 import { constant64, extend64, joinDwords, vectorType } from "./memory.ts";

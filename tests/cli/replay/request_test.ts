@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { openShaders, recompileMergedShader } from "../../../mod.ts";
-import { GENERIC_DEVICE } from "../../../src/cli/recompile/device.ts";
+import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
 import { RequestDump } from "../../../src/driver/request_dump.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
@@ -16,11 +16,11 @@ import { anyagc, projectFile } from "../support.ts";
 
 const request = (changes: Partial<RecompileRequest> = {}) =>
   makeRequest({
-    ...{ code: COPY, target: "gfx1013", userSgprCount: 8, device: GENERIC_DEVICE.device },
+    ...{ code: COPY, target: "gfx1013", userSgprCount: 8, device: GENERIC_DEVICE },
     ...changes,
   });
 /** Its subgroups can be required. */
-const ABLE = { ...GENERIC_DEVICE.device, requiredSubgroup: { minimum: 32, maximum: 32, perWorkgroup: 32 } };
+const ABLE = { ...GENERIC_DEVICE, requiredSubgroup: { minimum: 32, maximum: 32, perWorkgroup: 32 } };
 /** Counts the lanes below this one whose v0 is not 0: observes the wave. Assembled with llvm-mc-19 for gfx1013. */
 const OBSERVES = Uint32Array.of(
   0x34000082, // v_lshlrev_b32_e32 v0, 2, v0

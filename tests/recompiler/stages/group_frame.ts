@@ -1,6 +1,7 @@
 /** Merged groups, run twice: all waves on the interpreter, and the recompiled workgroup on the evaluator. */
+import { GDS_BYTES } from "../../../src/rdna/gds.ts";
 import { assert, assertEquals } from "@std/assert";
-import { type Export, GDS_BYTES, runStageGroup } from "../../../src/rdna/interpreter/mod.ts";
+import { type Export, runStageGroup } from "../../../src/rdna/interpreter/mod.ts";
 import { GDS_ADDRESS, GROUP_ADDRESS, Push } from "../../../src/recompiler/abi.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../../src/recompiler/request.ts";

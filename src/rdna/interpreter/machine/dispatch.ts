@@ -1,4 +1,5 @@
 /** Runs dispatches: what the hardware's dispatcher does, group by group. */
+import { GDS_BYTES } from "../../gds.ts";
 import { APERTURES } from "../../apertures.ts";
 import { Operand } from "../../instruction.ts";
 import type { Instruction } from "../../instruction.ts";
@@ -75,9 +76,6 @@ export interface DispatchResult {
   /** Messages sent by s_sendmsg. */
   messages: Message[];
 }
-
-/** Bytes of GDS on the console. */
-export const GDS_BYTES = 65536;
 
 /** Runs a dispatch to its end: workgroups in order, x fastest. @throws RefusedError for what is not implemented, with its pc. */
 export function runDispatch(dispatch: Dispatch, machine: MachineOptions): DispatchResult {

@@ -1,11 +1,11 @@
 /** Runs one wave of a graphics stage, or the waves of a group: the caller says what is in their registers, and gets what they export. */
+import { GDS_BYTES } from "../../gds.ts";
 import { APERTURES } from "../../apertures.ts";
 import { Operand } from "../../instruction.ts";
 import type { Target } from "../../target.ts";
 import { initialMode } from "../float/mode.ts";
 import { Code } from "../machine/code.ts";
 import type { MachineOptions } from "../machine/dispatch.ts";
-import { GDS_BYTES } from "../machine/dispatch.ts";
 import { LocalMemory } from "../machine/local_memory.ts";
 import { DispatchMemory, type Fault } from "../machine/memory.ts";
 import { LANES, Wave } from "../machine/wave.ts";
