@@ -15,7 +15,9 @@ import { ensurePrivate, isPrivate } from "../storage/cache_folder.ts";
 import { withLock } from "../storage/file_lock.ts";
 import type { DeviceCapabilities } from "./capabilities.ts";
 
-const MAGIC = new TextEncoder().encode("AGCPIPE1");
+/** First bytes of every file. */
+export const PIPELINE_CACHE_MAGIC = "AGCPIPE1";
+const MAGIC = new TextEncoder().encode(PIPELINE_CACHE_MAGIC);
 const LENGTHS_AT = 8, CHECKSUM_AT = 16, BODY_AT = CHECKSUM_AT + CHECKSUM_BYTES;
 const FILE_MODE = 0o600;
 /** Version of the format, in names of files. */
@@ -51,6 +53,51 @@ export function deviceIdentity(capabilities: DeviceCapabilities): DeviceIdentity
   return { name: `${short(deviceUuid)}-${short(driver.uuid)}-v${VERSION}`, bytes };
 }
 
+/** What a {@linkcode DeviceIdentity} says, for people. */
+export interface DeviceFacts {
+  readonly name: string;
+  readonly apiVersion: string;
+  readonly deviceUuid: string;
+  readonly driverUuid: string;
+  readonly driverVersion: string | number;
+}
+
+/** Reads an identity, as text; undefined for one of another version, or of none. */
+export function readDeviceIdentity(identity: string): DeviceFacts | undefined {
+  try {
+    const [version, deviceUuid, driverUuid, , , , driverVersion, apiVersion, name] = JSON.parse(identity);
+    const texts = [deviceUuid, driverUuid, apiVersion, name].every((fact) => typeof fact === "string");
+    const good = version === VERSION && texts && ["string", "number"].includes(typeof driverVersion);
+    return good ? { name, apiVersion, deviceUuid, driverUuid, driverVersion } : undefined;
+  } catch {
+    return undefined; // no JSON, or no list
+  }
+}
+
+/** A file, taken apart: views of the bytes, or why it is none. */
+export type PipelineCacheParts =
+  | { readonly identity: Uint8Array<ArrayBuffer>; readonly data: Uint8Array<ArrayBuffer> }
+  | { readonly problem: string };
+
+/** Takes a file's bytes apart, for whatever device it is. */
+export function readPipelineCache(bytes: Uint8Array<ArrayBuffer>): PipelineCacheParts {
+  if (bytes.length < BODY_AT || !sameBytes(bytes.subarray(0, LENGTHS_AT), MAGIC)) {
+    return { problem: "it is no pipeline cache" };
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const identityBytes = view.getUint32(LENGTHS_AT, true), dataBytes = view.getUint32(LENGTHS_AT + 4, true);
+  if (bytes.length !== BODY_AT + identityBytes + dataBytes) {
+    return { problem: `it has ${bytes.length} bytes instead of ${BODY_AT + identityBytes + dataBytes}` };
+  }
+  if (!sameBytes(bytes.subarray(CHECKSUM_AT, BODY_AT), byteChecksum(bytes.subarray(BODY_AT)))) {
+    return { problem: "its checksum is wrong" };
+  }
+  return {
+    identity: bytes.subarray(BODY_AT, BODY_AT + identityBytes),
+    data: bytes.subarray(BODY_AT + identityBytes),
+  };
+}
+
 /** What was found of a file. */
 export interface CacheContent {
   /** The driver's data. */
@@ -84,21 +131,10 @@ export class PipelineCacheFile {
       if (error instanceof Deno.errors.NotFound) return {};
       return { problem: error instanceof Error ? error.message : String(error) };
     }
-    if (bytes.length < BODY_AT || !sameBytes(bytes.subarray(0, LENGTHS_AT), MAGIC)) {
-      return { problem: "it is no pipeline cache" };
-    }
-    const view = new DataView(bytes.buffer);
-    const identityBytes = view.getUint32(LENGTHS_AT, true), dataBytes = view.getUint32(LENGTHS_AT + 4, true);
-    if (bytes.length !== BODY_AT + identityBytes + dataBytes) {
-      return { problem: `it has ${bytes.length} bytes instead of ${BODY_AT + identityBytes + dataBytes}` };
-    }
-    if (!sameBytes(bytes.subarray(CHECKSUM_AT, BODY_AT), byteChecksum(bytes.subarray(BODY_AT)))) {
-      return { problem: "its checksum is wrong" };
-    }
-    if (!sameBytes(bytes.subarray(BODY_AT, BODY_AT + identityBytes), this.#identity.bytes)) {
-      return { problem: "it is of another device or driver" };
-    }
-    return { data: bytes.slice(BODY_AT + identityBytes) };
+    const parts = readPipelineCache(bytes);
+    if ("problem" in parts) return parts;
+    if (!sameBytes(parts.identity, this.#identity.bytes)) return { problem: "it is of another device or driver" };
+    return { data: parts.data.slice() };
   }
 
   /**

@@ -15,7 +15,9 @@ import { byteChecksum, CHECKSUM_BYTES, sameBytes } from "../../storage/byte_chec
 import { decodeData, encodeData } from "../../sync/plain_data.ts";
 
 const ENCODER = new TextEncoder();
-const MAGIC = ENCODER.encode("AGCSHDR1");
+/** First bytes of every entry. */
+export const ENTRY_MAGIC = "AGCSHDR1";
+const MAGIC = ENCODER.encode(ENTRY_MAGIC);
 const CHECKSUM_AT = 24, HEADER_BYTES = CHECKSUM_AT + CHECKSUM_BYTES;
 const SPIRV_MAGIC = 0x07230203;
 /** All of them: the compiler says when one is missing. */
@@ -114,6 +116,29 @@ export function checkEntry(bytes: Uint8Array<ArrayBuffer>): number | undefined {
   const layout = layoutOf(bytes);
   if (layout?.version !== RECOMPILER_VERSION) return layout?.version;
   return decodeArtifact(bytes.subarray(layout.bodyAt))?.codeWords === layout.codeWords ? layout.version : undefined;
+}
+
+/** An entry that is whole, for whatever request. */
+export interface EntryParts {
+  /** Of the recompiler that wrote it. */
+  readonly version: number;
+  /** {@linkcode stateText} of its request. */
+  readonly state: string;
+  readonly code: Uint32Array;
+  /** Undefined for another version of the recompiler. */
+  readonly artifact: Artifact | undefined;
+}
+
+/** Takes an entry apart; undefined of bytes that are not as they were written. Clears the checksum in `bytes`. */
+export function readEntry(bytes: Uint8Array<ArrayBuffer>): EntryParts | undefined {
+  const layout = layoutOf(bytes);
+  if (layout === undefined) return undefined;
+  const { version, stateBytes, codeWords, codeAt, bodyAt } = layout;
+  const state = new TextDecoder().decode(bytes.subarray(HEADER_BYTES, HEADER_BYTES + stateBytes));
+  const code = new Uint32Array(bytes.slice(codeAt, codeAt + codeWords * 4).buffer);
+  if (version !== RECOMPILER_VERSION) return { version, state, code, artifact: undefined };
+  const artifact = decodeArtifact(bytes.subarray(bodyAt));
+  return artifact?.codeWords === codeWords ? { version, state, code, artifact } : undefined;
 }
 
 /** Reads an entry for a request. @param code the request's, which may go on behind the entry's */

@@ -14,10 +14,19 @@ import { loadOpenAgc } from "./openagc/load_openagc.ts";
 import { isProgramJson, loadProgramJson } from "./program_json.ts";
 import { loadSb } from "./sb.ts";
 
+/** Formats of input files, by their names for people. */
+export type FileFormat =
+  | "capture"
+  | "program description"
+  | "golden capture"
+  | "OpenAGC capture"
+  | "AGC shader record"
+  | "compiler output";
+
 /** What a file turned out to be. */
 export type LoadedFile =
-  | { kind: "program"; program: LoadedProgram }
-  | { kind: "shader"; shader: ShaderSource };
+  & { format: FileFormat }
+  & ({ kind: "program"; program: LoadedProgram } | { kind: "shader"; shader: ShaderSource });
 
 /** Formats for error messages. */
 const KNOWN_FORMATS =
@@ -33,12 +42,16 @@ export function loadFile(path: string, options: { golden?: GoldenOptions } = {})
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0A && byte !== 0x0D && byte !== 0x09);
   if (bytes.length === 0) throw new MalformedFileError("file.empty", "the file is empty", { file: path });
   if (bytes.length >= 4 && new DataView(bytes.buffer).getUint32(0, true) === AGC_MAGIC) {
-    return { kind: "shader", shader: loadSb(path, bytes) };
+    return { format: "AGC shader record", kind: "shader", shader: loadSb(path, bytes) };
   }
-  if (startsWith(bytes, OPENAGC_MAGIC)) return { kind: "program", program: loadOpenAgc(path, bytes) };
+  if (startsWith(bytes, OPENAGC_MAGIC)) {
+    return { format: "OpenAGC capture", kind: "program", program: loadOpenAgc(path, bytes) };
+  }
   if (isZip(bytes)) {
-    const program = readAgcap(path, bytes);
-    return isLoneShader(program) ? { kind: "shader", shader: program.shaders[0].source } : { kind: "program", program };
+    const program = readAgcap(path, bytes), format = "capture";
+    return isLoneShader(program)
+      ? { format, kind: "shader", shader: program.shaders[0].source }
+      : { format, kind: "program", program };
   }
   if (startsWith(bytes, "\x7FELF")) throw new RefusedError("file.elf", "ELF files are not read", { file: path });
   if (first === 0x7B) return loadJson(path, bytes, options);
@@ -51,9 +64,15 @@ export function loadFile(path: string, options: { golden?: GoldenOptions } = {})
 
 function loadJson(path: string, bytes: Uint8Array, options: { golden?: GoldenOptions }): LoadedFile {
   const root = parseJson(path, bytes);
-  if (isProgramJson(root)) return { kind: "program", program: loadProgramJson(root) };
-  if (isGolden(root)) return { kind: "program", program: loadGolden(root, options.golden) };
-  if (isCodeDescription(root)) return { kind: "shader", shader: loadCodeDescription(root) };
+  if (isProgramJson(root)) {
+    return { format: "program description", kind: "program", program: loadProgramJson(root) };
+  }
+  if (isGolden(root)) {
+    return { format: "golden capture", kind: "program", program: loadGolden(root, options.golden) };
+  }
+  if (isCodeDescription(root)) {
+    return { format: "compiler output", kind: "shader", shader: loadCodeDescription(root) };
+  }
   return root.fail(`JSON of no known format; known are ${KNOWN_FORMATS}`, "file.unknown-format");
 }
 
