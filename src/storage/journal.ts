@@ -31,6 +31,7 @@ export interface JournalOptions {
 
 /** One journal. No method throws: it is there to do without. */
 export class Journal {
+  readonly folder: string;
   readonly path: string;
   /** Payloads of the records that were there when it was opened, oldest first. */
   readonly records: readonly Uint8Array[];
@@ -38,7 +39,6 @@ export class Journal {
   readonly notes: string[] = [];
   /** Records that could not be written. */
   failures = 0;
-  readonly #folder: string;
   readonly #identity: Uint8Array;
   readonly #limit: number;
   readonly #recordLimit: number;
@@ -57,7 +57,7 @@ export class Journal {
    */
   constructor(folder: string, name: string, identity: Uint8Array, options: JournalOptions = {}) {
     this.path = `${folder}/${name}.journal`;
-    this.#folder = folder;
+    this.folder = folder;
     this.#identity = identity;
     this.#limit = options.limitBytes ?? LIMIT_BYTES;
     this.#recordLimit = options.recordLimitBytes ?? RECORD_LIMIT_BYTES;
@@ -103,7 +103,7 @@ export class Journal {
   }
 
   #locked<T>(body: () => T): T | undefined {
-    if (!ensurePrivate(this.#folder)) {
+    if (!ensurePrivate(this.folder)) {
       this.#turnOff("its folder cannot be used");
       return undefined;
     }

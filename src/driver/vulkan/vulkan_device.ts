@@ -22,7 +22,8 @@ import { addNotes, runProgram, type RunResult } from "../run_program.ts";
 import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import { openShaderCache } from "../shader_cache/open_cache.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
-import { hasRecords, openPipelineStore, openRoomStore, type RoomStore } from "../warm_start/open_store.ts";
+import { openJournal, openPipelineStore, openRoomStore, type RoomStore } from "../warm_start/open_store.ts";
+import type { Journal } from "../../storage/journal.ts";
 import type { PipelineStore, ReplayResult } from "../warm_start/pipeline_store.ts";
 import { UNALIGNED_LOAD } from "./dispatch_errors.ts";
 import { VulkanExecutor } from "./vulkan_executor.ts";
@@ -85,15 +86,16 @@ export class VulkanDevice implements WrappableDevice {
     { starts = false, records = false }: NextRun = {},
   ): Promise<PreparedRun | undefined> {
     this.#forget();
-    if (starts && this.#runsAtOnce(program) && (records || !this.#isDoneSooner(program))) {
-      return await this.#prepareRoom(program, progress);
+    const journal = openJournal(this.#gpu, program), known = journal !== undefined && journal.records.length > 0;
+    if (starts && this.#runsAtOnce(program) && (records || !isDoneSooner(program, known))) {
+      return await this.#prepareRoom(program, journal, progress);
     }
     this.#inTurns = program;
     const { float, endsLoops } = probeDevice(this.#gpu);
     const store = openPipelineStore(
       this.#gpu,
       recompilerDevice(this.#gpu.capabilities, float, endsLoops),
-      program,
+      journal,
       this.#shaderCache(),
     );
     if (store === undefined) return undefined;
@@ -149,7 +151,7 @@ export class VulkanDevice implements WrappableDevice {
     } finally {
       await this.#closeRoom();
       // Workers say the last when they go home.
-      if (run !== undefined) addNotes(run.result, [...this.#cacheNotes, ...room.notes, ...room.lines]);
+      if (run !== undefined) addNotes(run.result, [...this.#cacheNotes, ...roomNotes(opened), ...room.lines]);
     }
     return this.run(program, hooks);
   }
@@ -210,22 +212,13 @@ export class VulkanDevice implements WrappableDevice {
       !this.#cannotShare && this.#gpu.capabilities.limits.hostImportAlignment > 0;
   }
 
-  /**
-   * Whether a program whose queues could run at the same time is done before their isolates would have started: its streams are short, and nothing
-   * has to be compiled, because earlier runs recorded its pipelines, or would be compiled beside anything, because one queue has all dispatches.
-   */
-  #isDoneSooner(program: Program): boolean {
-    const words = program.submissions.reduce((sum, { words }) => sum + words.length, 0);
-    return words <= SHORT_WORDS && (hasRecords(this.#gpu, program) || dispatchingQueues(program) <= 1);
-  }
-
   /** The room for a program; opened if its preparation has not done so. */
-  async #openRoom(program: Program) {
+  async #openRoom(program: Program, journal?: Journal) {
     if (this.#room?.program === program) return this.#room;
     await this.#closeRoom();
     const { openDriverRoom } = await import("../pools/driver_room.ts");
     const { float, endsLoops } = probeDevice(this.#gpu);
-    const store = openRoomStore(this.#gpu, program);
+    const store = openRoomStore(this.#gpu, program, journal ?? openJournal(this.#gpu, program));
     const room = openDriverRoom(this.#gpu, {
       recompilerDevice: recompilerDevice(this.#gpu.capabilities, float, endsLoops),
       cache: store?.cache,
@@ -237,8 +230,12 @@ export class VulkanDevice implements WrappableDevice {
     return this.#room = { program, room, store, built: 0, programs: 0 };
   }
 
-  async #prepareRoom(program: Program, progress?: (done: number, total: number) => void) {
-    const opened = await this.#openRoom(program), { room, store } = opened;
+  async #prepareRoom(
+    program: Program,
+    journal: Journal | undefined,
+    progress?: (done: number, total: number) => void,
+  ) {
+    const opened = await this.#openRoom(program, journal), { room, store } = opened;
     if (store === undefined) return undefined;
     const { replayInRoom } = await import("../warm_start/room_replay.ts");
     const replay = await replayInRoom(room, store.records, { progress });
@@ -251,7 +248,7 @@ export class VulkanDevice implements WrappableDevice {
         return opened.built;
       },
       get notes() {
-        return [...store.notes, ...room.costNotes, ...room.notes];
+        return roomNotes(opened);
       },
       cacheBytes: store.cache?.loadedBytes ?? 0,
     };
@@ -286,4 +283,18 @@ export class VulkanDevice implements WrappableDevice {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** What was wrong with the files of a room, for people. */
+function roomNotes({ room, store }: OpenedRoom): string[] {
+  return [...store?.notes ?? [], ...room.costNotes, ...room.notes];
+}
+
+/**
+ * Whether a program whose queues could run at the same time is done before their isolates would have started: its streams are short, and nothing
+ * has to be compiled, because earlier runs recorded its pipelines, or would be compiled beside anything, because one queue has all dispatches.
+ */
+function isDoneSooner(program: Program, recorded: boolean): boolean {
+  const words = program.submissions.reduce((sum, { words }) => sum + words.length, 0);
+  return words <= SHORT_WORDS && (recorded || dispatchingQueues(program) <= 1);
 }

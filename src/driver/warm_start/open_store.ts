@@ -22,28 +22,38 @@ const JOURNALS = 64;
 /** A half-written file is older only if its process is gone. */
 const PARTIAL_MS = 3600_000;
 
-/** The pipelines of a program on a device, as the switches want them kept; undefined when they want nothing, or there is no folder. */
+/**
+ * The journal of a program on a device; undefined when the switches want none, or there is no folder. It is opened once for a run: opening
+ * repairs it, and says so in its notes that once.
+ */
+export function openJournal(device: GpuDevice, program: Program): Journal | undefined {
+  const parent = switchFlag("APS5_NO_PIPELINE_JOURNAL") ? undefined : cacheFolder();
+  if (parent === undefined) return undefined;
+  const folder = pipelineFolder(parent),
+    { name, identity } = journalIdentity(program, deviceIdentity(device.capabilities));
+  const journal = new Journal(folder, name, identity);
+  sweep(folder, journal.path);
+  return journal;
+}
+
+/**
+ * The pipelines of a program on a device, as the switches want them kept; undefined when they want nothing, or there is no folder.
+ *
+ * @param journal of {@linkcode openJournal}
+ */
 export function openPipelineStore(
   device: GpuDevice,
   recompilerDevice: RecompilerDevice,
-  program: Program,
+  journal: Journal | undefined,
   shaders?: ShaderCache,
 ): PipelineStore | undefined {
-  const wantsJournal = !switchFlag("APS5_NO_PIPELINE_JOURNAL"), wantsCache = !switchFlag("ANYAGC_NO_PIPELINE_CACHE");
-  const parent = wantsJournal || wantsCache ? cacheFolder() : undefined;
-  if (parent === undefined) return undefined;
-  const folder = `${parent}/pipelines`;
+  const parent = switchFlag("ANYAGC_NO_PIPELINE_CACHE") ? undefined : cacheFolder();
+  if (journal === undefined && parent === undefined) return undefined;
   return new PipelineStore(device, recompilerDevice, {
-    cache: wantsCache ? openPipelineCache(device, folder) : undefined,
+    cache: parent === undefined ? undefined : openPipelineCache(device, pipelineFolder(parent)),
     shaders,
-    journal: wantsJournal ? openJournal(folder, program, device) : undefined,
+    journal,
   });
-}
-
-/** Whether earlier runs of a program recorded pipelines on a device. */
-export function hasRecords(device: GpuDevice, program: Program): boolean {
-  const parent = switchFlag("APS5_NO_PIPELINE_JOURNAL") ? undefined : cacheFolder();
-  return parent !== undefined && openJournal(`${parent}/pipelines`, program, device).records.length > 0;
 }
 
 /** What earlier runs of a program left for a room on a device. */
@@ -61,24 +71,26 @@ export interface RoomStore {
 }
 
 /** {@linkcode openPipelineStore} for a program whose queues run in isolates of their own. */
-export function openRoomStore(device: GpuDevice, program: Program): RoomStore | undefined {
-  const wantsJournal = !switchFlag("APS5_NO_PIPELINE_JOURNAL"), wantsCache = !switchFlag("ANYAGC_NO_PIPELINE_CACHE");
-  const parent = wantsJournal || wantsCache ? cacheFolder() : undefined;
-  if (parent === undefined) return undefined;
-  const folder = `${parent}/pipelines`;
-  const cache = wantsCache ? openPipelineCache(device, folder) : undefined;
-  const costs = wantsCache ? new CostFile(folder, deviceIdentity(device.capabilities)) : undefined;
-  if (!wantsJournal) return { cache, costs, place: undefined, records: [], notes: cache?.notes ?? [] };
-  const { records, notes } = openJournal(folder, program, device);
-  const place = { folder, ...journalIdentity(program, deviceIdentity(device.capabilities)) };
-  return { cache, costs, place, records, notes: [...notes, ...cache?.notes ?? []] };
+export function openRoomStore(
+  device: GpuDevice,
+  program: Program,
+  journal: Journal | undefined,
+): RoomStore | undefined {
+  const parent = switchFlag("ANYAGC_NO_PIPELINE_CACHE") ? undefined : cacheFolder();
+  if (journal === undefined && parent === undefined) return undefined;
+  const identity = deviceIdentity(device.capabilities);
+  const cache = parent === undefined ? undefined : openPipelineCache(device, pipelineFolder(parent));
+  return {
+    cache,
+    costs: parent === undefined ? undefined : new CostFile(pipelineFolder(parent), identity),
+    place: journal && { folder: journal.folder, ...journalIdentity(program, identity) },
+    records: journal?.records ?? [],
+    notes: [...journal?.notes ?? [], ...cache?.notes ?? []],
+  };
 }
 
-function openJournal(folder: string, program: Program, device: GpuDevice): Journal {
-  const { name, identity } = journalIdentity(program, deviceIdentity(device.capabilities));
-  const journal = new Journal(folder, name, identity);
-  sweep(folder, journal.path);
-  return journal;
+function pipelineFolder(parent: string): string {
+  return `${parent}/pipelines`;
 }
 
 /** Marks a journal as used, and removes the ones that were not for the longest time. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { hasRecords, openRoomStore, sweep } from "../../../src/driver/warm_start/open_store.ts";
+import { openJournal, openRoomStore, sweep } from "../../../src/driver/warm_start/open_store.ts";
 import { Journal } from "../../../src/storage/journal.ts";
 import type { SwitchName } from "../../../src/switches.ts";
 import { deviceTest } from "../../support/vulkan.ts";
@@ -19,11 +19,11 @@ deviceTest(
         const value = switches[name];
         value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
       }
-      const store = openRoomStore(gpu, program);
+      const journal = openJournal(gpu, program), store = openRoomStore(gpu, program, journal);
       store?.cache?.close();
       return store && {
         records: store.records.length,
-        known: hasRecords(gpu, program),
+        journal: journal !== undefined,
         writes: store.place !== undefined,
         cache: store.cache !== undefined,
         costs: store.costs !== undefined,
@@ -32,18 +32,18 @@ deviceTest(
     await inFolder((folder) => {
       try {
         Deno.env.set("ANYAGC_CACHE_DIR", folder);
-        const first = openRoomStore(gpu, program)!, place = first.place!;
+        const first = openRoomStore(gpu, program, openJournal(gpu, program))!, place = first.place!;
         first.cache?.close();
         const path = `${place.folder}/${place.name}.journal`;
-        const on = { records: 0, known: false, writes: true, cache: true, costs: true };
+        const on = { records: 0, journal: true, writes: true, cache: true, costs: true };
         assertEquals(opened({}), on);
         new Journal(place.folder, place.name, place.identity).append(Uint8Array.of(1, 2, 3));
-        assertEquals(opened({}), { ...on, records: 1, known: true });
-        assertEquals(opened({ [CACHE]: "1" }), { ...on, records: 1, known: true, cache: false, costs: false });
+        assertEquals(opened({}), { ...on, records: 1, journal: true });
+        assertEquals(opened({ [CACHE]: "1" }), { ...on, records: 1, journal: true, cache: false, costs: false });
         // Something behind the record, which whoever opens the journal cuts off.
         Deno.writeFileSync(path, Uint8Array.of(9), { append: true });
         const bytes = Deno.readFileSync(path);
-        assertEquals(opened({ [JOURNAL]: "1" }), { ...on, writes: false });
+        assertEquals(opened({ [JOURNAL]: "1" }), { ...on, journal: false, writes: false });
         assertEquals(opened({ [JOURNAL]: "1", [CACHE]: "1" }), undefined);
         assertEquals(Deno.readFileSync(path), bytes);
       } finally {

@@ -23,6 +23,21 @@ export async function inFolder(body: (folder: string) => void | Promise<void>) {
   }
 }
 
+/** Runs `body` with ANYAGC_CACHE_DIR set to an empty private folder, and without switches that keep anything off. */
+export async function withCaches(body: (folder: string) => void | Promise<void>) {
+  const names = ["ANYAGC_CACHE_DIR", "APS5_NO_PIPELINE_JOURNAL", "ANYAGC_NO_PIPELINE_CACHE"];
+  const before = names.map((name) => Deno.env.get(name));
+  await inFolder(async (folder) => {
+    names.forEach((name) => Deno.env.delete(name));
+    Deno.env.set(names[0], folder);
+    try {
+      await body(folder);
+    } finally {
+      names.forEach((name, i) => before[i] === undefined ? Deno.env.delete(name) : Deno.env.set(name, before[i]!));
+    }
+  });
+}
+
 /** A store with the journal of a folder, and no cache. */
 export function openStore(device: GpuDevice, folder: string, options?: JournalOptions) {
   const { float, endsLoops } = probeDevice(device);
