@@ -154,7 +154,7 @@ export function threadId(): number {
 }
 
 /** Rounds up to a whole number of pages; at least one page. */
-export function roundUpToPages(byteLength: number): number {
+function roundUpToPages(byteLength: number): number {
   return Math.max(1, Math.ceil(byteLength / PAGE_BYTES)) * PAGE_BYTES;
 }
 

@@ -20,7 +20,7 @@ export const HANDLER_CODE =
  * What the handler does with a signal: ends the process with exit code 128 + number, as shells call it; or, while {@linkcode deferred} is
  * set, leaves the number in {@linkcode pending}. A second signal, or two seconds, then end the process with the first one's code.
  */
-export class SignalState {
+class SignalState {
   readonly #words: Int32Array;
 
   constructor(memory: ArrayBuffer) {

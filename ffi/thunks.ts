@@ -60,7 +60,7 @@ const DT_NULL = 0, DT_HASH = 4, DT_STRTAB = 5, DT_SYMTAB = 6, DT_STRSZ = 10, DT_
  *
  * @param functions names (ASCII) and addresses
  */
-export function thunkImage(functions: readonly (readonly [name: string, address: bigint])[]): Uint8Array<ArrayBuffer> {
+function thunkImage(functions: readonly (readonly [name: string, address: bigint])[]): Uint8Array<ArrayBuffer> {
   for (const [name, address] of functions) {
     if (address === undefined || address === 0n) {
       throw new HostError("host.thunk-address", `no address is known for the function ${name}`);

@@ -9,7 +9,7 @@ import { type Command, type CommandOption, COMMON_OPTIONS } from "./command.ts";
 import { alignColumns } from "./output.ts";
 
 /** What each exit code means. */
-export const EXIT_CODES: readonly (readonly [number, string])[] = [
+const EXIT_CODES: readonly (readonly [number, string])[] = [
   [ExitCode.Done, "done"],
   [ExitCode.Guest, "the guest program failed, was refused, or its results differ"],
   [ExitCode.Usage, "the command line is wrong, or an input is not what it should be"],

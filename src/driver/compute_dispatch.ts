@@ -17,7 +17,7 @@ export const MAX_CODE_BYTES = 1 << 20;
  * @param scratch whether the executor executes programs with scratch memory
  * @throws RefusedError or InvalidInputError with the packet's place and the program's address.
  */
-export function dispatchProgram(command: DispatchState, scratch = false): ComputeProgram {
+function dispatchProgram(command: DispatchState, scratch = false): ComputeProgram {
   const program = computeProgram(command.registers);
   const place = (): ErrorPlace => ({ ...command.source.errorPlace(), guestAddress: program.address });
   const refuse = (what: string, why: string): AnyAgcError => new RefusedError(`driver.${what}`, why, place());

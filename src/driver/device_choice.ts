@@ -7,7 +7,7 @@ import type { OpenOptions } from "./device.ts";
 /** Name that asks for the reference interpreter. */
 const INTERPRETER = "software";
 /** Queues of the device for guest queues that run at the same time, where it has so many. */
-export const DEVICE_QUEUES = 8;
+const DEVICE_QUEUES = 8;
 /** Errors that say that this machine has no Vulkan to run on. */
 const NO_VULKAN = ["host.no-vulkan-device", "host.library-missing"];
 

@@ -13,7 +13,7 @@ import { byteChecksum } from "../storage/byte_checksum.ts";
 import { switchValue } from "../switches.ts";
 
 /** Name of a request's file: stage, address, wave size, hash of the file's content. */
-export function requestFileName(request: RecompileRequest, content: Uint8Array): string {
+function requestFileName(request: RecompileRequest, content: Uint8Array): string {
   const { codeAddress, waveSize } = request;
   return `${stageOf(request)}_${hex(codeAddress)}_wave${waveSize}_${byteChecksum(content).toHex()}${REQUEST_SUFFIX}`;
 }

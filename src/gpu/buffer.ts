@@ -3,7 +3,7 @@ import * as vk from "../../ffi/vulkan/mod.ts";
 import type { GpuDevice } from "./device.ts";
 
 /** What buffers over guest memory and host buffers may be used for: whatever a command takes. */
-export const generalUsage = vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+const generalUsage = vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT |
   vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
   vk.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | vk.VK_BUFFER_USAGE_INDEX_BUFFER_BIT | vk.VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
   vk.VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | vk.VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;

@@ -7,7 +7,7 @@ import { prepareValidationLog, validationLayer, validationMissing } from "./vali
 export const requiredApiVersion = (1 << 22) | (3 << 12);
 
 /** Sentence for a machine without any Vulkan device. */
-export const noDeviceFix =
+const noDeviceFix =
   "Install a driver for the GPU, or the software device (Debian: apt install mesa-vulkan-drivers), then see `vulkaninfo --summary`.";
 
 /** A Vulkan instance. */

@@ -3,9 +3,9 @@ import { InvalidInputError } from "../errors.ts";
 /** The graphics queue (DCB). */
 export const GRAPHICS_QUEUE = 0;
 /** First compute queue (ACB). */
-export const FIRST_COMPUTE_QUEUE = 0x20;
+const FIRST_COMPUTE_QUEUE = 0x20;
 /** Last compute queue (ACB). */
-export const LAST_COMPUTE_QUEUE = 0x57;
+const LAST_COMPUTE_QUEUE = 0x57;
 
 /** One command buffer for one queue, as the guest submits it. The words are not copied: whoever may change them passes a copy. */
 export interface Submission {

@@ -23,7 +23,7 @@ import {
 } from "./stages/state.ts";
 
 /** Schema of the files. */
-export const REQUEST_SCHEMA = "anyagc.request/1";
+const REQUEST_SCHEMA = "anyagc.request/1";
 /** Ends the names of the files. */
 export const REQUEST_SUFFIX = ".request.json";
 /** Words of code at most: 1 MiB. */
@@ -200,7 +200,7 @@ const STAGES: readonly unknown[] = ["compute", "pixel", "vertex"] satisfies Stag
 const IMAGE_FIELDS = { pc: integer(0, MAX_CODE_WORDS * 4), words: { ...tuple(8, WORD), read: readDescriptor } };
 
 /** The hash that names a program in messages: of the words of its code. */
-export function shaderHash(code: Uint32Array): string {
+function shaderHash(code: Uint32Array): string {
   return byteChecksum(new Uint8Array(code.buffer, code.byteOffset, code.byteLength)).toHex();
 }
 

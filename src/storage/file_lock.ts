@@ -8,7 +8,7 @@
 const PAUSE_MS = 5, PATIENCE_MS = 2000;
 
 /** Takes the exclusive lock of an open file. False when somebody holds it all the time, or the file system has no locks. */
-export function lockFile(file: Deno.FsFile, patienceMs = PATIENCE_MS): boolean {
+function lockFile(file: Deno.FsFile, patienceMs = PATIENCE_MS): boolean {
   const end = performance.now() + patienceMs;
   const sleep = new Int32Array(new SharedArrayBuffer(4));
   try {

@@ -11,7 +11,7 @@ export const ROOM_SLOTS = 255;
 const OTHERS = 1 + 1 + 57;
 
 /** Workers that each of the three pools may have. */
-export const MAX_POOL_WORKERS = Math.floor((ROOM_SLOTS - OTHERS) / 3);
+const MAX_POOL_WORKERS = Math.floor((ROOM_SLOTS - OTHERS) / 3);
 
 /** Workers of a pool by default: half the hardware threads, at least one, and as many as there is room for. */
 export function defaultPoolWorkers(hardwareThreads: number): number {

@@ -13,7 +13,7 @@ export interface Mark {
 }
 
 /** Tracks of the compile budget. */
-export const BUDGET_TRACKS = { waits: "budget waits", holds: "budget holds" } as const;
+const BUDGET_TRACKS = { waits: "budget waits", holds: "budget holds" } as const;
 
 /**
  * Waits for the compile budget and holds of it as spans. One isolate puts a job in line, another one admits it, and a third may give its

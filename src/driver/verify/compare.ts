@@ -48,7 +48,7 @@ export function compareMemory(expected: GuestMemory, actual: GuestMemory, ulps: 
  * Distance of two f32 bit patterns in units in the last place; Infinity unless both are normal numbers of the same sign. Whether a word is a float is not
  * known; leaving out everything with an exponent of 0 or 255 keeps small integers and counters exact.
  */
-export function ulpDistance(a: number, b: number): number {
+function ulpDistance(a: number, b: number): number {
   const isNormal = (bits: number) => (bits >>> 23 & 0xff) !== 0 && (bits >>> 23 & 0xff) !== 0xff;
   if (!isNormal(a) || !isNormal(b) || a >>> 31 !== b >>> 31) return Infinity;
   return Math.abs((a >>> 0) - (b >>> 0));

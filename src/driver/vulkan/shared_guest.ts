@@ -64,7 +64,7 @@ export function cannotShareCopies(name: string): HostError {
 }
 
 /** Whether several isolates can work on the same guest memory on this device. */
-export function canShareGuest({ capabilities: { limits } }: GpuDevice): boolean {
+function canShareGuest({ capabilities: { limits } }: GpuDevice): boolean {
   return limits.hostImportAlignment > 0;
 }
 

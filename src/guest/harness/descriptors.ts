@@ -1,7 +1,7 @@
 /** Descriptors of buffers, images and samplers (AMD RDNA2 ISA: "Buffer resource descriptor", "Image resource descriptor", "Image sampler"). */
 
 /** Row pitch of linear images, in bytes (measured on the console). */
-export const LINEAR_PITCH_ALIGNMENT = 256;
+const LINEAR_PITCH_ALIGNMENT = 256;
 
 /** Word 3 of a raw buffer: selectors R, G, B, A, unified format 22 (32 FLOAT), resource level 1, OOB_SELECT 3 (checked by bytes). */
 const RAW_BUFFER_WORD3 = 0x31016FAC;

@@ -329,7 +329,7 @@ export const USER_DATA_POINTERS: readonly { pointer: number; count: number }[] =
   { pointer: 0x20, count: 0x34 },
 ];
 /** Bytes of the user-data block. */
-export const USER_DATA_BYTES = 0x38;
+const USER_DATA_BYTES = 0x38;
 
 function readUserData(source: RecordSource, address: bigint, form: PointerForm): AgcUserData {
   const view = viewOf(source.bytes(address, USER_DATA_BYTES, "the user-data block"));

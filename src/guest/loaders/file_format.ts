@@ -7,7 +7,7 @@ export class MalformedFileError extends InvalidInputError {
 }
 
 /** Largest input file, in bytes: everything is read into memory whole. */
-export const MAX_FILE_BYTES = 1 << 30;
+const MAX_FILE_BYTES = 1 << 30;
 
 /** Reads a whole file. A missing, unreadable or too large one gives a {@linkcode UsageError}. */
 export function readInputFile(path: string): Uint8Array<ArrayBuffer> {

@@ -20,7 +20,7 @@ export function readRange(node: JsonNode): CapturedRange {
 }
 
 /** Reads a guest address: canonical, 64 bits. */
-export function readAddress(node: JsonNode): bigint {
+function readAddress(node: JsonNode): bigint {
   const address = node.unsigned((1n << 64n) - 1n);
   return isCanonical(address) ? address : node.fail("not a guest address: bits 63 to 48 must repeat bit 47");
 }

@@ -27,7 +27,7 @@ import {
 } from "./program_checks.ts";
 
 /** Value of `schema`. */
-export const PROGRAM_SCHEMA = "anyagc.program/1";
+const PROGRAM_SCHEMA = "anyagc.program/1";
 
 /** Ways to give bytes. */
 const DATA_KEYS = ["file", "hex", "words", "floats"] as const;

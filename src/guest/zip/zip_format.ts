@@ -48,7 +48,7 @@ export const ZIP_LIMITS: Readonly<ZipLimits> = {
 };
 
 /** Longest name of an entry, in bytes. */
-export const MAX_NAME_BYTES = 200;
+const MAX_NAME_BYTES = 200;
 
 /**
  * What is wrong with an entry's name, or undefined. Names are paths of ASCII letters, digits, `.`, `_`, `-`, parted by `/`; no part is empty or starts with

@@ -16,7 +16,7 @@ export const executeCondExec: PacketExecute = (machine, words, at) => {
   return true;
 };
 
-export const INDIRECT_BUFFER_LAYOUT = [
+const INDIRECT_BUFFER_LAYOUT = [
   "ADDRESS_LO",
   "ADDRESS_HI",
   "IB_SIZE:0-19 CHAIN:20-20 VALID:23-23 CACHE_POLICY:28-29",

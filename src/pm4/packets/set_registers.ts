@@ -9,7 +9,7 @@ const OFFSET_MODE = 0x70000000;
 /** Word 3 of the indirect form: bit 31 says that the table holds (offset, value) pairs. */
 export const PAIRS = 0x80000000;
 /** The only register of SET_UCONFIG_REG_INDEX, with index 2 in bits 31..28: VGT_INDEX_TYPE. */
-export const INDEX_TYPE_WORD = 0x20000243;
+const INDEX_TYPE_WORD = 0x20000243;
 
 /** Layout of the offset word. */
 export const OFFSET_LAYOUT = "REG_OFFSET:0-15 INDEX:28-30";

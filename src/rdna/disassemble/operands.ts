@@ -70,7 +70,7 @@ function hexText(value: number): string {
 }
 
 /** Text of the inline constant `code` (128..208, 240..248). */
-export function inlineText(code: number, style: ConstantStyle): string {
+function inlineText(code: number, style: ConstantStyle): string {
   if (code <= 192) return String(code - 128);
   if (code <= 208) return String(192 - code);
   const index = code - 240;

@@ -31,7 +31,7 @@ interface Context {
 }
 
 /** Blocks after inlining; more are refused. */
-export const MAX_PLACES = 1 << 18;
+const MAX_PLACES = 1 << 18;
 
 const call = opcodeId("s_call_b64");
 

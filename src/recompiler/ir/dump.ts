@@ -25,7 +25,7 @@ export function dumpIr(ir: Ir): string {
 }
 
 /** Text of one value as an operand: the constant, or `%id`. */
-export function valueText(ir: Ir, id: number): string {
+function valueText(ir: Ir, id: number): string {
   if (id === 0) return "none";
   if (ir.op[id] !== Op.Const) return `%${id}`;
   const bits = ir.a[id];

@@ -18,7 +18,7 @@ import { FIRST_FLOAT, INLINE_F32, INLINE_F64, LAST_FLOAT } from "../../rdna/inli
 /**
  * Inline constants 128..208 and 240..248 as 32-bit patterns (AMD RDNA2 ISA, "Scalar and vector operand codes"); undefined for other codes.
  */
-export function inlineConstant(operand: number): number | undefined {
+function inlineConstant(operand: number): number | undefined {
   if (operand >= 128 && operand <= 192) return operand - 128;
   if (operand >= 193 && operand <= 208) return 192 - operand;
   if (operand >= FIRST_FLOAT && operand <= LAST_FLOAT) return INLINE_F32[operand - FIRST_FLOAT];

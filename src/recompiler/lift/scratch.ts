@@ -49,7 +49,7 @@ function offsetOf(l: Lifter, i: Instruction): number {
  * @param bytes of the element; more than 4 are several dwords
  * @returns the U64 address of byte `at` of it, a multiple of 4
  */
-export function scratchAddress(l: Lifter, offset: number, bytes: number): (at: number) => number {
+function scratchAddress(l: Lifter, offset: number, bytes: number): (at: number) => number {
   const { ir } = l;
   const log = l.wave64 ? 6 : 5;
   const [baseLow, baseHigh] = [Slot.FlatScratch, Slot.FlatScratch + 1].map((slot) => l.asU(l.state.values[slot]));

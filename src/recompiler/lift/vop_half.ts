@@ -68,7 +68,7 @@ function half(define: Define, name: string, sources: 1 | 2 | 3, compute: Compute
 }
 
 /** -a. */
-export function negateHalf(l: Lifter, bits: number): number {
+function negateHalf(l: Lifter, bits: number): number {
   return l.ir.emit(Op.Xor, bits, l.u(0x8000));
 }
 

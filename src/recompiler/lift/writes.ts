@@ -50,7 +50,7 @@ function markIndirect(instruction: Instruction, swaps: boolean, slots: Uint8Arra
 }
 
 /** Registers that the first destination covers. */
-export function destinationDwords(instruction: Instruction): number {
+function destinationDwords(instruction: Instruction): number {
   if (instruction.encoding === Encoding.Mimg) return imageDataDwords(instruction);
   return DST_DWORDS[instruction.op] + (instruction.flags & Flag.Tfe ? 1 : 0);
 }

@@ -232,6 +232,6 @@ function walkAlive(
 }
 
 /** Key in {@linkcode Known} of the truth of a wave branch's `b` when a lane comes to it. */
-export function laneKey(index: number): number {
+function laneKey(index: number): number {
   return -1 - index;
 }

@@ -17,7 +17,7 @@ export interface Tape {
 }
 
 /** Operations beside constants, user data and loads that a tape may hold. */
-export const TAPE_OPS: ReadonlySet<number> = new Set([
+const TAPE_OPS: ReadonlySet<number> = new Set([
   ...[Op.IAdd, Op.ISub, Op.IMul, Op.UMulHi, Op.And, Op.Or, Op.Xor, Op.Not, Op.Shl, Op.Shr, Op.Sar],
   ...[Op.UMin, Op.UMax, Op.SMin, Op.SMax, Op.UBfe, Op.SBfe],
   ...[Op.IEq, Op.INe, Op.ULt, Op.ULe, Op.SLt, Op.SLe, Op.LAnd, Op.LOr, Op.LXor, Op.LNot, Op.Select],

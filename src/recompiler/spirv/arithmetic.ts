@@ -40,7 +40,7 @@ export function glsl1(instruction: number): Handler {
 }
 
 /** One GLSL.std.450 instruction with two operands. */
-export function glsl2(instruction: number): Handler {
+function glsl2(instruction: number): Handler {
   return (e, i) => {
     e.ids[i] = e.body.glsl(instruction, e.ir.type[i] as T, [e.use(e.ir.a[i]), e.use(e.ir.b[i])]);
   };

@@ -151,7 +151,7 @@ const ARITHMETIC_NAMES: ReadonlyMap<number, Arithmetic> = new Map([
 ]);
 
 /** Which of the first operands, and whether the result, may be a denormal that the device loses; 0 where nothing is. */
-export function suspectsOf(e: Emitter, i: number, operands: 2 | 3): number {
+function suspectsOf(e: Emitter, i: number, operands: 2 | 3): number {
   const { ir } = e;
   let suspects = e.mayBeDenormal(i) ? SUSPECT_RESULT : 0;
   if (e.mayBeDenormal(ir.a[i])) suspects |= 1;

@@ -90,7 +90,7 @@ function checkFunction(functions: RuntimeFunctions): number {
 }
 
 /** Most rounds that all loops take together; Infinity where it is not known. */
-export function totalRounds(ir: Ir): number {
+function totalRounds(ir: Ir): number {
   return sumOfRounds(ir, false);
 }
 

@@ -46,7 +46,7 @@ export function isPlace(items: Items, item: number): boolean {
 }
 
 /** Small sets of places, one per item. A set that grows beyond its capacity is full: what it holds is not known any more. */
-export class PlaceSets {
+class PlaceSets {
   private static readonly CAPACITY = 4;
   private readonly slots: Int32Array;
   private readonly sizes: Uint8Array;

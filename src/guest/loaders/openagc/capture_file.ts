@@ -14,7 +14,7 @@ const HEADER_BYTES = 32;
 const RECORD_HEADER_BYTES = 16;
 const ENDIAN_TAG = 0x01020304;
 /** The only flag: shader bytes are included. */
-export const FLAG_SHADER_BYTES = 1;
+const FLAG_SHADER_BYTES = 1;
 
 /** Record types. */
 export const RecordType = {

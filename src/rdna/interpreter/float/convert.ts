@@ -13,22 +13,22 @@ function clampWhole(value: number, low: number, high: number): number {
 }
 
 /** A number cut off to an int32. */
-export function toI32(value: number): number {
+function toI32(value: number): number {
   return clampWhole(Math.trunc(value), -0x8000_0000, 0x7fff_ffff);
 }
 
 /** A number cut off to a uint32 (its int32 pattern). */
-export function toU32(value: number): number {
+function toU32(value: number): number {
   return clampWhole(Math.trunc(value), 0, 0xffff_ffff);
 }
 
 /** A number cut off to an int16, in the low half. */
-export function toI16(value: number): number {
+function toI16(value: number): number {
   return clampWhole(Math.trunc(value), -0x8000, 0x7fff) & 0xffff;
 }
 
 /** A number cut off to a uint16. */
-export function toU16(value: number): number {
+function toU16(value: number): number {
   return clampWhole(Math.trunc(value), 0, 0xffff);
 }
 
@@ -114,13 +114,13 @@ export function cvtF16U16(m: FloatMode, a: number): number {
 }
 
 /** A number in -1..1 as an int16, nearest even, in the low half; NaN gives 0. */
-export function toSnorm16(value: number): number {
+function toSnorm16(value: number): number {
   if (value !== value) return 0;
   return roundToEven(Math.max(-1, Math.min(1, value)) * 0x7fff) & 0xffff;
 }
 
 /** A number in 0..1 as a uint16, nearest even; NaN gives 0. */
-export function toUnorm16(value: number): number {
+function toUnorm16(value: number): number {
   if (value !== value) return 0;
   return roundToEven(Math.max(0, Math.min(1, value)) * 0xffff);
 }

@@ -46,7 +46,7 @@ export interface MemorySpace {
 }
 
 /** A guest address as an unsigned 64-bit value. */
-export function exactAddress(hi: number, lo: number, delta: number): bigint {
+function exactAddress(hi: number, lo: number, delta: number): bigint {
   return BigInt.asUintN(64, (BigInt(hi | 0) << 32n | BigInt(lo >>> 0)) + BigInt(delta));
 }
 

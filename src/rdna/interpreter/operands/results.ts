@@ -40,7 +40,7 @@ function placed(control: number, value: number, old: number): number {
 }
 
 /** 16-bit results: into the half that op_sel bit 3 names, the other half stays; or into an SDWA part. */
-export function write16(w: Wave, i: Instruction): void {
+function write16(w: Wave, i: Instruction): void {
   if (i.extra === Extra.Sdwa) {
     for (let lane = 0; lane < w.size; lane++) RESULT[lane] &= 0xffff;
     return write32(w, i);
@@ -68,7 +68,7 @@ export function writeF32(w: Wave, i: Instruction): void {
 }
 
 /** f16 results: output modifier, clamp. */
-export function writeF16(w: Wave, i: Instruction): void {
+function writeF16(w: Wave, i: Instruction): void {
   if (i.omod !== 0 || i.flags & Flag.Clamp) {
     const clamp = (i.flags & Flag.Clamp) !== 0;
     for (let lane = 0; lane < w.size; lane++) {

@@ -108,7 +108,7 @@ function modify(i: Instruction, n: number, out: Int32Array, sign: number): void 
  * Source `n` as 16 bits in the low half; the high half is zero. op_sel chooses the half of 32 bits, also of a constant's: inline integers are
  * sign-extended, an inline float is the f32 number (LLVM, AMDGPUBaseInfo.cpp, getInlineEncodingV216, for integers).
  */
-export function fetch16(w: Wave, i: Instruction, n: number): void {
+function fetch16(w: Wave, i: Instruction, n: number): void {
   fetch32(w, i, n);
   selectHalf(i, n);
 }
@@ -120,7 +120,7 @@ function selectHalf(i: Instruction, n: number): void {
 }
 
 /** Source `n` as f16 bits: absolute value, then negation. An inline float is the f16 number with a zero above it. */
-export function fetchF16(w: Wave, i: Instruction, n: number): void {
+function fetchF16(w: Wave, i: Instruction, n: number): void {
   const code = sourceCode(i, n);
   fetch32(w, i, n, isInlineFloat(code) ? inlineFloat16(code) : undefined);
   selectHalf(i, n);
@@ -128,7 +128,7 @@ export function fetchF16(w: Wave, i: Instruction, n: number): void {
 }
 
 /** A pair of f16 numbers: an inline float is one in the low half, and zero in the high half (LLVM, getInlineEncodingV2F16). */
-export function fetchPackedF16(w: Wave, i: Instruction, n: number): void {
+function fetchPackedF16(w: Wave, i: Instruction, n: number): void {
   const code = sourceCode(i, n);
   if (isInlineFloat(code)) NARROW[n].fill(inlineFloat16(code));
   else fetch32(w, i, n);

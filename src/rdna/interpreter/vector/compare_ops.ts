@@ -122,7 +122,7 @@ const FORMATS: Readonly<Record<string, ClassFormat>> = {
  * Class of a float: 0 signalling NaN, 1 quiet NaN, 2 -infinity, 3 -normal, 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +infinity (AMD RDNA2
  * ISA, V_CMP_CLASS_F32). Denormals count as what they are, whatever MODE says.
  */
-export function floatClass(bits: bigint, type: string): number {
+function floatClass(bits: bigint, type: string): number {
   const { sign, infinity, normal, quiet } = FORMATS[type];
   const size = bits & sign - 1n;
   if (size > infinity) return (size & quiet) === 0n ? 0 : 1;

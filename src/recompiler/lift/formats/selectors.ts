@@ -13,7 +13,7 @@ function one(l: Lifter, format: Format): number {
 }
 
 /** Components that a format has. */
-export function presentComponents(format: Format): number {
+function presentComponents(format: Format): number {
   return format.kind === "shared" ? 3 : format.bits.length;
 }
 

@@ -9,7 +9,7 @@ import type { Lifter } from "../context.ts";
 import { Slot } from "../slots.ts";
 
 /** User data of merged stages starts here: the hardware fills the SGPRs below. */
-export const FIRST_MERGED_USER_SGPR = 8;
+const FIRST_MERGED_USER_SGPR = 8;
 /** The SGPR below with the wave's place in scratch memory. */
 const SCRATCH_SGPR = 5;
 /** VGPRs of a merged wave: five of a primitive, then those of a vertex. */

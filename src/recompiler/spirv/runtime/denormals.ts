@@ -13,7 +13,7 @@ import { softFma } from "./soft_fma.ts";
  */
 
 /** The F64 of an F32. */
-export function writeWide(functions: RuntimeFunctions, body: Body, value: number): number {
+function writeWide(functions: RuntimeFunctions, body: Body, value: number): number {
   const converted = body.op1(Code.FConvert, T.F64, value);
   if (functions.denormals === "kept") return converted;
   const { module } = body;
@@ -24,7 +24,7 @@ export function writeWide(functions: RuntimeFunctions, body: Body, value: number
 }
 
 /** The F32 nearest to an F64, ties to even. */
-export function writeNarrow(functions: RuntimeFunctions, body: Body, value: number): number {
+function writeNarrow(functions: RuntimeFunctions, body: Body, value: number): number {
   const converted = body.op1(Code.FConvert, T.F32, value);
   if (functions.denormals === "kept") return converted;
   const { module } = body;
