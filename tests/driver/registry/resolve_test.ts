@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { failureOf } from "../../../src/driver/pools/failures.ts";
-import { keyOfRequest, noteFailure, runRecompileJob } from "../../../src/driver/pools/preparation.ts";
-import { attachRoom, Pool, type Room } from "../../../src/driver/pools/room.ts";
-import { type Abi, computeAbi, recordAbi, recordProgram, stageAbi } from "../../../src/driver/registry/abi.ts";
+import { keyOfRequest, noteFailure } from "../../../src/driver/pools/preparation.ts";
+import { attachRoom } from "../../../src/driver/pools/room.ts";
+import { computeAbi, recordAbi, type recordProgram, stageAbi } from "../../../src/driver/registry/abi.ts";
 import { createInterpolantMapping } from "../../../src/driver/registry/interpolants.ts";
 import { linkShaders } from "../../../src/driver/registry/link_shaders.ts";
 import type { Resolution } from "../../../src/driver/registry/variant_maker.ts";
@@ -12,51 +12,25 @@ import { ShaderCache } from "../../../src/driver/shader_cache/shader_cache.ts";
 import { RefusedError } from "../../../src/errors.ts";
 import type { RecompileRequest } from "../../../src/recompiler/request.ts";
 import { heldLocks } from "../../../src/sync/held_locks.ts";
-import { NeedsImageDescriptors } from "../../../src/recompiler/lift/image_descriptor.ts";
 import { setStepHook } from "../../../src/sync/steps.ts";
 import { SyncError } from "../../../src/sync/sync_error.ts";
 import { waitCounts } from "../../../src/sync/waits.ts";
-import { evaluatedDevice, EvaluatedExecutor } from "../../support/spirv_eval/executor.ts";
-import { IMAGE_LOAD, STEP } from "../../support/machine_code.ts";
 import { inFolder } from "../shader_cache/support.ts";
 import {
   chainProgram,
   EXPORT_END,
+  groupsOf,
   idleRoom,
   INTERPOLATE,
   literalProgram,
+  nothingLeft,
   preparationPool,
   registryOf,
   S_ENDPGM,
   S_TRAP,
   ShaderGuest,
+  work,
 } from "./support.ts";
-
-/** The ABI of a compute shader's record, with groups of another size: another variant. */
-function groupsOf(abi: Abi, threads: number): Abi {
-  const { state } = abi;
-  if (state.stage !== "compute") throw new Error("compute only");
-  return computeAbi({ ...state.program, numThreadsX: threads }, state.waveSize, state.partialThreads);
-}
-
-/** Runs what is queued, as a worker would. */
-function work(room: Room, log: (line: string) => void = () => {}): number {
-  let done = 0;
-  for (let job; (job = room.board.tryTake(Pool.Preparation)) !== undefined; done++) runRecompileJob(room, job, { log });
-  return done;
-}
-
-/** A room's pins are all given back, and nothing is wrong with its structures. */
-function nothingLeft(room: Room) {
-  assertEquals([room.artifacts.stats().pins, room.failures.stats().pins, room.arena.stats().pins], [0, 0, 0]);
-  assertEquals([room.board.check(), room.artifacts.check(), room.failures.check(), room.arena.check(), heldLocks()], [
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    0,
-  ]);
-}
 
 Deno.test("resolving returns at once: queued, then pending, then registered; the registration's own ABI is pending from the start", () => {
   const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
@@ -258,116 +232,6 @@ Deno.test("a cached variant that cannot be taken over is logged and marked, not 
     nothingLeft(room);
   }));
 
-Deno.test("a use runs exactly its own job if that is queued, and leaves those before it in the queue", () => {
-  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
-  const shaders = Array.from({ length: 8 }, (_, n) => registry.registerShader(guest.compute(literalProgram(n))));
-  const last = shaders[7], own = recordAbi(last.record)!;
-  registry.use(last.code.address, own, registry.snapshot());
-  const { queued, claimedByNeed, done } = room.board.stats();
-  assertEquals([queued, claimedByNeed, done, room.artifacts.stats().created], [7, 1, 1, 1]);
-  assertEquals(work(room), 7);
-  assertEquals(room.artifacts.stats().created, 8);
-  nothingLeft(room);
-});
-
-Deno.test("what a submission names goes first in the pool", () => {
-  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
-  const shaders = Array.from({ length: 4 }, (_, n) => registry.registerShader(guest.compute(literalProgram(n))));
-  const own = recordAbi(shaders[2].record)!;
-  registry.name(shaders[2].code.address, own, registry.snapshot());
-  runRecompileJob(room, room.board.tryTake(Pool.Preparation)!);
-  assertEquals(shaders.map((shader) => registry.resolveShaderAbi(shader, recordAbi(shader.record)!)), [
-    "pending",
-    "pending",
-    "registered",
-    "pending",
-  ]);
-});
-
-Deno.test("a steady draw or dispatch waits for nothing, takes no lock, does not touch the job board, and allocates nothing", () => {
-  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
-  const compute = registry.registerShader(guest.compute(chainProgram(1, 60)));
-  const pixel = registry.registerShader(guest.pixel(EXPORT_END, []));
-  const snapshot = registry.snapshot();
-  const uses: [bigint, Abi][] = [
-    [compute.code.address, recordAbi(compute.record)!],
-    [compute.code.address, groupsOf(recordAbi(compute.record)!, 64)],
-    [pixel.code.address, recordAbi(pixel.record)!],
-  ];
-  const first = uses.map(([address, state]) => registry.use(address, state, snapshot));
-  const counts = () => ({
-    waits: waitCounts(),
-    board: room.board.lockStats(),
-    artifacts: room.artifacts.lockStats(),
-    failures: room.failures.lockStats(),
-    blobs: room.arena.stats(),
-  });
-  const steady = (rounds: number) => {
-    for (let i = 0; i < rounds; i++) {
-      for (let k = 0; k < uses.length; k++) {
-        if (registry.use(uses[k][0], uses[k][1], snapshot) !== first[k]) throw new Error("another variant");
-      }
-    }
-  };
-  steady(20_000); // compiled by now
-  const before = counts();
-  // In pieces, and the middle one counts: collections and what else the process does are in a few only, an object for each use would be in all.
-  const grown = Array.from({ length: 101 }, () => {
-    const heap = Deno.memoryUsage().heapUsed;
-    steady(200);
-    return Deno.memoryUsage().heapUsed - heap;
-  }).sort((a, b) => a - b)[50];
-  assertEquals(counts(), before);
-  // 600 uses: an object each would be 9,600 bytes at least.
-  assert(grown < 6_000, `${grown} bytes`);
-});
-
-Deno.test("a dispatch right after resolving a new ABI lands its write", async () => {
-  const guest = new ShaderGuest(1 << 20), data = 0x3_0000_0000n;
-  guest.memory.map(data, 4096, 3, "data");
-  const room = idleRoom(), pool = preparationPool(room, 2);
-  const host = {
-    target: "gfx1013",
-    device: evaluatedDevice(32),
-    options: { windows: guest.memory.windows.length, unalignedLoads: true },
-  } as const;
-  const registry = registryOf(room, guest, { host });
-  await pool.ready();
-  const executor = new EvaluatedExecutor({
-    target: "gfx1013",
-    subgroupSize: 32,
-    seed: 1,
-    artifact: ({ program, waveSize, partialThreads }) =>
-      registry.use(program.address, computeAbi(program, waveSize, partialThreads), registry.snapshot()).artifact,
-  });
-  executor.attach(guest.memory);
-  const record = guest.compute([...STEP]), shader = registry.registerShader(record), own = recordAbi(record)!;
-  for (const threads of [32, 64, 16]) {
-    const state = groupsOf(own, threads);
-    if (threads !== 32) assertEquals(registry.resolveShaderAbi(shader, state), "queued");
-    for (let i = 0; i < 64; i++) guest.memory.writeU32(data + 4n * BigInt(i), i);
-    const program = { ...recordProgram(record), address: shader.code.address, numThreadsX: threads };
-    executor.dispatch({
-      program,
-      userData: Uint32Array.of(Number(data & 0xffff_ffffn), Number(data >> 32n), 5, ...new Array(13).fill(0)),
-      waveSize: 32,
-      partialThreads: false,
-      x: 1,
-      y: 1,
-      z: 1,
-      place: {},
-    });
-    executor.drain();
-    // STEP numbers its threads by groups of 64: x = 3 x + s2 for the threads of this one.
-    for (let i = 0; i < 64; i++) {
-      assertEquals(guest.memory.readU32(data + 4n * BigInt(i)), i < threads ? 3 * i + 5 : i, `${threads}, ${i}`);
-    }
-  }
-  assert(await closePreparation(room, [pool], registry));
-  assertEquals(room.artifacts.stats().created, 3);
-  nothingLeft(room);
-});
-
 Deno.test("a back half by itself is refused by its name, and nothing is queued; an empty one, too", () => {
   const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
   const halves = { "geometry-front": 4, "geometry-back": 6 };
@@ -445,63 +309,4 @@ Deno.test("what another isolate has queued, made, or failed to make is known", (
   assertEquals([asked(), room.board.stats().queued], [["pending", "pending"], 2]);
   work(room);
   assertEquals([asked(), room.board.stats().queued], [["registered", "failed"], 0]);
-});
-
-Deno.test("a shader that needs descriptors of images is deferred without a word, and made with them where it is used", () => {
-  const guest = new ShaderGuest(), room = idleRoom(), lines: string[] = [], registry = registryOf(room, guest);
-  const record = guest.compute([...IMAGE_LOAD], { threads: 64, userSgprs: 5 }), own = recordAbi(record)!;
-  const shader = registry.registerShader(record), snapshot = registry.snapshot();
-  assertEquals(work(room, (line) => lines.push(line)), 1);
-  assertEquals(registry.resolveShaderAbi(shader, own), "deferred");
-  assertEquals([lines, room.board.stats().queued], [[], 0]);
-  const { needs } = assertThrows(
-    () => registry.use(shader.code.address, own, snapshot),
-    NeedsImageDescriptors,
-  ) as NeedsImageDescriptors;
-  // A linear 2D image of one component of 32 bits.
-  const image = Uint32Array.of(0x100, 20 << 20 | 3 << 30, 1 | 7 << 14 | 1 << 31, 0xfac | 9 << 28, 0, 0, 0, 0);
-  const imageDescriptors = new Map(needs.map(({ pc }) => [pc, image]));
-  const program = registry.program(shader.code.address, own, snapshot);
-  const made = registry.prepare(program, `${own.key} image`, { ...registry.request(program, own), imageDescriptors });
-  assertEquals(registry.prepare(program, `${own.key} image`, made.request), made);
-  assertEquals([made.artifact.spirv[0], registry.lines], [0x07230203, []]);
-  nothingLeft(room);
-});
-
-Deno.test("a board that is full defers: the guest's call returns, the line says so, and the use makes the variant", () => {
-  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
-  room.board.stop("cancel"); // accepts nothing
-  const shader = registry.registerShader(guest.compute(literalProgram(1))), own = recordAbi(shader.record)!;
-  assertEquals(registry.resolveShaderAbi(shader, own), "deferred");
-  assertEquals(registry.lines.length, 2);
-  assertEquals(registry.use(shader.code.address, own, registry.snapshot()).request.code[1], 1);
-  nothingLeft(room);
-});
-
-Deno.test("where the log is full nothing is queued that nobody would wait for: the variant is deferred, and made where it is used", () => {
-  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest, { capacity: 3 });
-  const first = registry.registerShader(guest.compute(literalProgram(1)));
-  const second = registry.registerShader(guest.compute(literalProgram(2))), own = recordAbi(second.record)!;
-  assertEquals([registry.snapshot(), room.board.stats().queued, room.artifacts.stats().pending], [3, 1, 1]);
-  const line = `${second.label} is prepared where it is used: the shader registry has all of its 3 entries in use`;
-  assertEquals(registry.lines, [line]);
-  assertEquals(registry.resolveShaderAbi(second, own), "deferred");
-  assertEquals([room.board.stats().queued, room.artifacts.stats().pending], [1, 1]);
-  // What "deferred" says: it is made by who uses it, and by nobody before.
-  registry.read(second, () => {});
-  assertEquals(room.artifacts.stats().ready, 0);
-  registry.use(second.code.address, own, registry.snapshot());
-  assertEquals([room.artifacts.stats().ready, registry.resolveShaderAbi(second, own)], [1, "registered"]);
-  // What was noted before is waited for as ever.
-  registry.read(first, () => assertEquals(room.artifacts.stats().ready, 2));
-  assertEquals(room.board.stats().queued, 0);
-});
-
-Deno.test("a variant that cannot be queued is noted once, however often it is asked for", () => {
-  const guest = new ShaderGuest(), room = idleRoom(), registry = registryOf(room, guest);
-  room.board.stop("cancel");
-  const shader = registry.registerShader(guest.compute(literalProgram(1))), own = recordAbi(shader.record)!;
-  const entries = registry.snapshot();
-  for (let i = 0; i < 3; i++) assertEquals(registry.resolveShaderAbi(shader, own), "deferred");
-  assertEquals([entries, registry.snapshot(), room.artifacts.stats().pending], [2, 2, 0]);
 });

@@ -1,6 +1,9 @@
 /** Guests with shader records, and what makes registries over them. */
+import { assertEquals } from "@std/assert";
+import { runRecompileJob } from "../../../src/driver/pools/preparation.ts";
 import { createRoom, Pool, type Room } from "../../../src/driver/pools/room.ts";
 import { WorkerPool, type WorkerPoolOptions } from "../../../src/driver/pools/worker_pool.ts";
+import { type Abi, computeAbi } from "../../../src/driver/registry/abi.ts";
 import type { RegisteredShader } from "../../../src/driver/registry/programs.ts";
 import { type RegistryOptions, ShaderRegistry } from "../../../src/driver/registry/shader_registry.ts";
 import { readShaderRecord } from "../../../src/guest/agc_shader.ts";
@@ -8,6 +11,7 @@ import type { AgcShaderRecord } from "../../../src/guest/loaders/agc_record.ts";
 import { ArrayAllocator } from "../../../src/guest/memory/allocator.ts";
 import { GuestMemory } from "../../../src/guest/memory/guest_memory.ts";
 import { GENERIC_DEVICE } from "../../../src/recompiler/generic_device.ts";
+import { heldLocks } from "../../../src/sync/held_locks.ts";
 import { buildRecord, type RecordParts } from "../../guest/support/records.ts";
 
 /** Where shaders lie. */
@@ -143,4 +147,30 @@ export function preparationPool(room: Room, workers: number, options: Partial<Wo
 /** Address of a shader's code, as a draw names it. */
 export function addressOf({ code }: RegisteredShader): bigint {
   return code.address;
+}
+
+/** The ABI of a compute shader's record, with groups of another size: another variant. */
+export function groupsOf(abi: Abi, threads: number): Abi {
+  const { state } = abi;
+  if (state.stage !== "compute") throw new Error("compute only");
+  return computeAbi({ ...state.program, numThreadsX: threads }, state.waveSize, state.partialThreads);
+}
+
+/** Runs what is queued, as a worker would. */
+export function work(room: Room, log: (line: string) => void = () => {}): number {
+  let done = 0;
+  for (let job; (job = room.board.tryTake(Pool.Preparation)) !== undefined; done++) runRecompileJob(room, job, { log });
+  return done;
+}
+
+/** A room's pins are all given back, and nothing is wrong with its structures. */
+export function nothingLeft(room: Room) {
+  assertEquals([room.artifacts.stats().pins, room.failures.stats().pins, room.arena.stats().pins], [0, 0, 0]);
+  assertEquals([room.board.check(), room.artifacts.check(), room.failures.check(), room.arena.check(), heldLocks()], [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    0,
+  ]);
 }
