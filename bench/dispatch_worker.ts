@@ -13,7 +13,7 @@ import {
   destroyPipeline,
   destroyPipelineLayout,
 } from "../src/gpu/pipelines.ts";
-import { lockSoon } from "../src/driver/vulkan/vulkan_executor.ts";
+import { lockSoon } from "../src/driver/vulkan/lock_soon.ts";
 import { GuestMemory } from "../src/guest/memory/guest_memory.ts";
 import { MmapAllocator } from "../src/guest/memory/mmap_allocator.ts";
 import type { WindowDescription } from "../src/guest/memory/window.ts";

@@ -1,5 +1,5 @@
-import { GDS_BYTES } from "../../rdna/gds.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
+import { GDS_BYTES } from "../../rdna/gds.ts";
 import type { Target } from "../../rdna/target.ts";
 import { IsolateRegistry, type IsolatesHandle } from "../../sync/isolates.ts";
 import type { OpenedExecutor } from "../queues/executor_kinds.ts";

@@ -1,7 +1,7 @@
-import { GDS_BYTES } from "../../rdna/gds.ts";
 import { GuestFaultError, hex } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { Permission } from "../../guest/memory/window.ts";
+import { GDS_BYTES } from "../../rdna/gds.ts";
 import { FAULT_NAMES, type MachineOptions, runDispatch } from "../../rdna/interpreter/mod.ts";
 import type { Target } from "../../rdna/target.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";

@@ -1,6 +1,6 @@
-import { GDS_BYTES } from "../../rdna/gds.ts";
 import { AnyAgcError, GuestFaultError, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
+import { GDS_BYTES } from "../../rdna/gds.ts";
 import type { Target } from "../../rdna/target.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
 import { SoftwareExecutor } from "../software/software_executor.ts";

@@ -1,5 +1,5 @@
-import { GDS_BYTES } from "../../rdna/gds.ts";
 import { Permission, type WindowTableEntry } from "../../guest/memory/window.ts";
+import { GDS_BYTES } from "../../rdna/gds.ts";
 import { GDS_ADDRESS } from "../../recompiler/abi.ts";
 
 /** A window table with the window of GDS, in the order of the addresses. @param deviceAddress of GDS's first byte */

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { GDS_BYTES } from "../../rdna/gds.ts";
 import { hex, HostError } from "../../errors.ts";
 import { HostBuffer } from "../../gpu/buffer.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { WindowTableEntry } from "../../guest/memory/window.ts";
+import { GDS_BYTES } from "../../rdna/gds.ts";
 import { DeviceWindows } from "./windows.ts";
 
 /** What the device reaches, as plain data: can be posted to a worker. */

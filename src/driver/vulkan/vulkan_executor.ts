@@ -1,4 +1,3 @@
-import { GDS_BYTES } from "../../rdna/gds.ts";
 import { AnyAgcError, ExitCode, RefusedError } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import { HostBuffer } from "../../gpu/buffer.ts";
@@ -8,10 +7,10 @@ import type { BackingKind } from "../../gpu/guest_backing.ts";
 import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines.ts";
 import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
+import { GDS_BYTES } from "../../rdna/gds.ts";
 import type { Target } from "../../rdna/target.ts";
 import { Context, Push } from "../../recompiler/abi.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
-import type { GpuMutex } from "../../sync/gpu_mutex.ts";
 import { assertNoLocksHeld } from "../../sync/held_locks.ts";
 import { tracer } from "../../sync/tracer.ts";
 import type { ComputeDispatch, ComputeExecutor, ProgramReport } from "../executor.ts";
@@ -25,6 +24,7 @@ import { BATCH, type Batch, BATCHES, BatchRing } from "./batches.ts";
 import { ContextBlocks } from "./context_blocks.ts";
 import { changedProgram, checkPartialLanes, faultError, isTimeout, stillRuns, timedOut } from "./dispatch_errors.ts";
 import { withGdsWindow } from "./gds_window.ts";
+import { lockSoon } from "./lock_soon.ts";
 import { LocalBuilds, type ProgramBuilds } from "./program_builds.ts";
 import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
 import { Prepared, type Ranges, Resolver } from "./resolver.ts";
@@ -82,15 +82,6 @@ class Preparation implements PreparedDispatch {
   pin = 0;
   /** It has not been recorded yet. */
   pending = false;
-}
-
-/** Tries before it sleeps: others have the mutex for a microsecond or two, and waking up takes longer than all of them together. */
-const TRIES = 200;
-
-/** Takes the GPU mutex, which many isolates want for a short time. */
-export function lockSoon(mutex: GpuMutex): void {
-  for (let k = 0; k < TRIES; k++) if (mutex.tryLock()) return;
-  mutex.lock();
 }
 
 /**
