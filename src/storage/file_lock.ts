@@ -23,20 +23,44 @@ function lockFile(file: Deno.FsFile, patienceMs = PATIENCE_MS): boolean {
 }
 
 /**
- * Runs `body` while this process alone has the lock `path` (a file of its own, which stays: removing it would let two in).
+ * Runs `body` while this process alone has the lock `path`: a file of its own. Only who has it may remove it; who gets a removed one takes the
+ * one that is there then.
  *
+ * @param failed told why the lock was not to be had
  * @returns what `body` returns; undefined if the lock was not to be had
  */
-export function withLock<T>(path: string, body: () => T, patienceMs?: number): T | undefined {
-  let file: Deno.FsFile;
-  try {
-    file = Deno.openSync(path, { create: true, write: true, mode: 0o600 });
-  } catch {
-    return undefined; // nothing can be written there
+export function withLock<T>(
+  path: string,
+  body: () => T,
+  patienceMs?: number,
+  failed: (reason: string) => void = () => {},
+): T | undefined {
+  for (;;) {
+    let file: Deno.FsFile;
+    try {
+      file = Deno.openSync(path, { create: true, write: true, mode: 0o600 });
+    } catch (error) {
+      failed(error instanceof Error ? error.message : String(error)); // nothing can be written there
+      return undefined;
+    }
+    try {
+      if (!lockFile(file, patienceMs)) {
+        failed(`${path} is locked all the time, or cannot be`);
+        return undefined;
+      }
+      if (isAt(path, file)) return body();
+    } finally {
+      file.close(); // gives the lock back
+    }
   }
+}
+
+/** Whether a path leads to an open file. */
+function isAt(path: string, file: Deno.FsFile): boolean {
   try {
-    return lockFile(file, patienceMs) ? body() : undefined;
-  } finally {
-    file.close(); // gives the lock back
+    const { dev, ino } = Deno.statSync(path), own = file.statSync();
+    return dev === own.dev && ino === own.ino;
+  } catch {
+    return false; // it is gone
   }
 }

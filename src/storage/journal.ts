@@ -21,6 +21,8 @@ const MARK = 0x5243_6a1e, RECORD_HEADER_BYTES = 8 + CHECKSUM_BYTES;
 const FILE_MODE = 0o600;
 const LIMIT_BYTES = 64 << 20, RECORD_LIMIT_BYTES = 4 << 20;
 
+const LOCK_ENDING = ".lock";
+
 /** Bounds of a {@linkcode Journal}. */
 export interface JournalOptions {
   /** Bytes of the file at most: beyond, the older records go, half of it stays. */
@@ -37,7 +39,7 @@ export class Journal {
   readonly records: readonly Uint8Array[];
   /** What was wrong, for people. */
   readonly notes: string[] = [];
-  /** Records that could not be written. */
+  /** Records that could not be written; why is in `notes`, each reason once. */
   failures = 0;
   readonly #identity: Uint8Array;
   readonly #limit: number;
@@ -56,7 +58,7 @@ export class Journal {
    * @param identity what the records are good for; a journal of another identity turns itself off
    */
   constructor(folder: string, name: string, identity: Uint8Array, options: JournalOptions = {}) {
-    this.path = `${folder}/${name}.journal`;
+    this.path = journalPath(folder, name);
     this.folder = folder;
     this.#identity = identity;
     this.#limit = options.limitBytes ?? LIMIT_BYTES;
@@ -82,6 +84,7 @@ export class Journal {
     const record = encodeRecord(payload);
     if (payload.length > this.#recordLimit || HEADER_BYTES + this.#identity.length + record.length > this.#limit) {
       this.failures++;
+      this.#note(`a record is too large: more than ${this.#recordLimit} bytes, or than the file may have`);
       return false;
     }
     const done = this.#locked(() => {
@@ -108,7 +111,7 @@ export class Journal {
       return undefined;
     }
     try {
-      return withLock(`${this.path}.lock`, body);
+      return withLock(lockOf(this.path), body, undefined, (reason) => this.#note(`it cannot be opened: ${reason}`));
     } catch (error) {
       this.#turnOff(error instanceof Error ? error.message : String(error));
       return undefined;
@@ -196,10 +199,30 @@ export class Journal {
     this.#seen = { inode: Deno.statSync(this.path).ino, end: all.length };
   }
 
+  #note(problem: string): void {
+    const note = `the journal ${this.path}: ${problem}`;
+    if (!this.notes.includes(note)) this.notes.push(note);
+  }
+
   #turnOff(reason: string): void {
     if (!this.#off) this.notes.push(`the journal ${this.path} is off: ${reason}`);
     this.#off = true;
   }
+}
+
+/** Path of a journal. */
+export function journalPath(folder: string, name: string): string {
+  return `${folder}/${name}.journal`;
+}
+
+/** Line about records that could not be written, for people; none where there are none. */
+export function failureNotes(path: string, failures: number): string[] {
+  return failures === 0 ? [] : [`the journal ${path}: ${failures} records could not be written`];
+}
+
+/** Path of a journal's lock. */
+export function lockOf(journal: string): string {
+  return `${journal}${LOCK_ENDING}`;
 }
 
 function encodeRecord(payload: Uint8Array): Uint8Array {

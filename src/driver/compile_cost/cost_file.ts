@@ -1,6 +1,6 @@
 /**
  * The learned costs of a device, kept between runs beside its pipeline cache. What is damaged, of another version, device or driver is
- * ignored with a note, and written anew.
+ * ignored with a note, and written anew at once, so that the note comes once.
  *
  * @module
  */
@@ -58,6 +58,7 @@ export class CostFile {
   }
 
   #ignored(problem: string): CostsRead {
-    return { samples: [], note: `the compile costs ${this.path} are ignored and will be written anew: ${problem}` };
+    const done = this.write([]) ? "and written anew" : "and cannot be written anew";
+    return { samples: [], note: `the compile costs ${this.path} are ignored, ${done}: ${problem}` };
   }
 }

@@ -11,7 +11,7 @@ import { createPipelineLayout, destroyPipelineLayout } from "../../gpu/pipelines
 import { probeDevice } from "../../gpu/probe/probe_device.ts";
 import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
-import { Journal, type JournalOptions } from "../../storage/journal.ts";
+import { failureNotes, Journal, type JournalOptions, journalPath } from "../../storage/journal.ts";
 import { ShaderCache, type ShaderCacheHandle } from "../shader_cache/shader_cache.ts";
 import { switchNumber } from "../../switches.ts";
 import { waitForWorkAsync } from "../../sync/waits.ts";
@@ -23,8 +23,9 @@ import { profileCreation } from "../compile_cost/profile_draw.ts";
 import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import { decodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import type { PreparationServices } from "./preparation.ts";
-import { attachRoom, createRoom, PIPELINES, Pool, type Room, type RoomHandle } from "./room.ts";
+import { attachRoom, createRoom, Pool, type Room, type RoomHandle } from "./room.ts";
 import { defaultPoolWorkers, prebuildThreads } from "./room_slots.ts";
+import { W, WORDS } from "./room_words.ts";
 import { type Creation, VulkanPipelineDriver } from "./vulkan_driver.ts";
 import { WorkerPool, type WorkerPoolOptions } from "./worker_pool.ts";
 
@@ -76,29 +77,6 @@ export interface DriverRoomOptions {
   /** Where all isolates put down what took time, if somebody asked: of a `SharedTrace` with `ROOM_SLOTS` lanes. */
   readonly trace?: SharedTraceHandle;
 }
-
-/** Shared words. */
-const W = {
-  /** Rung for the main isolate. */
-  Bell: 0,
-  /** Pools that are wanted, a bit each. */
-  Wanted: 1,
-  /** The room is being closed. */
-  Closing: 2,
-  /** Milliseconds of creations that the pipeline cache's file does not have, at least one for each. */
-  UnsavedMs: 3,
-  /** Creations, of them cache hits, and their milliseconds. */
-  Created: 4,
-  Hits: 5,
-  CreatedMs: 6,
-  /** Programs and pipelines that were to be made ahead of use, and could not be. */
-  AheadFailed: 7,
-  /** How often all pipelines were destroyed. */
-  Cleared: 8,
-  /** From here on a word for each entry of the table of pipelines: its generation that a dispatch asked for. */
-  Asked: 9,
-} as const;
-const WORDS = W.Asked + PIPELINES;
 
 /** As soon as the driver has compiled so long for what is not in the cache's file, it is written. */
 const SAVE_AFTER_MS = 2000;
@@ -224,12 +202,7 @@ export class DriverRoom {
 
   /** What went wrong with this isolate's files, for people. */
   get notes(): string[] {
-    const journal = this.#journal, failures = journal?.failures ?? 0;
-    return [
-      ...this.#shaders?.notes ?? [],
-      ...journal?.notes ?? [],
-      ...failures === 0 ? [] : [`the journal ${journal!.path}: ${failures} records could not be written`],
-    ];
+    return [...this.#shaders?.notes ?? [], ...this.#journal?.notes ?? []];
   }
 
   /** A worker's end: it stops being a member. The device is not touched. */
@@ -252,7 +225,9 @@ export class DriverRoom {
     const { journal } = this.handle;
     if (record !== undefined && journal !== undefined) {
       this.#journal ??= new Journal(journal.folder, journal.name, journal.identity, journal.options);
+      const before = this.#journal.failures;
       this.#journal.append(record);
+      Atomics.add(words, W.Unrecorded, this.#journal.failures - before);
     }
     const unsaved = Math.max(1, whole);
     if (!hit && Atomics.add(words, W.UnsavedMs, unsaved) + unsaved >= SAVE_AFTER_MS) this.#ring();
@@ -299,6 +274,15 @@ export class OwnedDriverRoom extends DriverRoom {
     this.#guarding = setInterval(() => this.#guardMemory(), GUARD_MS);
     Deno.unrefTimer(this.#guarding);
     this.#watching = this.#watch();
+  }
+
+  /** What went wrong with this isolate's files, and with the journal in all isolates, for people. */
+  override get notes(): string[] {
+    const { journal, words } = this.handle, failures = Atomics.load(new Int32Array(words), W.Unrecorded);
+    return [
+      ...super.notes,
+      ...journal === undefined ? [] : failureNotes(journalPath(journal.folder, journal.name), failures),
+    ];
   }
 
   /** Keeps a line for the report; it is there once, however often it is said. */

@@ -9,7 +9,8 @@ import { deviceIdentity } from "../../gpu/pipeline_cache_file.ts";
 import type { Program } from "../../guest/program.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import { cacheFolder, ensurePrivate } from "../../storage/cache_folder.ts";
-import { Journal } from "../../storage/journal.ts";
+import { withLock } from "../../storage/file_lock.ts";
+import { Journal, lockOf } from "../../storage/journal.ts";
 import { switchFlag } from "../../switches.ts";
 import type { JournalPlace } from "../pools/driver_room.ts";
 import { CostFile } from "../compile_cost/cost_file.ts";
@@ -99,15 +100,42 @@ export function sweep(folder: string, used: string): void {
   try {
     const now = new Date();
     Deno.utimeSync(used, now, now);
-    const journals: { path: string; time: number }[] = [];
+    const journals: { path: string; time: number }[] = [], locks: string[] = [];
     for (const { name } of Deno.readDirSync(folder)) {
       const path = `${folder}/${name}`, time = Deno.statSync(path).mtime?.getTime() ?? 0;
       if (name.endsWith(".journal")) journals.push({ path, time });
+      else if (name.endsWith(lockOf(".journal"))) locks.push(path);
       else if (name.endsWith(".part") && now.getTime() - time > PARTIAL_MS) Deno.removeSync(path);
     }
     journals.sort((a, b) => b.time - a.time);
-    for (const { path } of journals.slice(JOURNALS)) Deno.removeSync(path);
+    const kept = new Set(journals.slice(0, JOURNALS).map(({ path }) => lockOf(path)));
+    const old = new Map(journals.slice(JOURNALS).map(({ path, time }) => [lockOf(path), { path, time }]));
+    for (const { path, time } of old.values()) removeJournal(path, time);
+    // Those of journals that are gone.
+    for (const lock of locks) {
+      if (!kept.has(lock) && !old.has(lock)) removeJournal(lock.slice(0, -lockOf("").length), undefined);
+    }
   } catch {
     // Another process was faster, or nothing can be removed here.
+  }
+}
+
+/** Removes a journal with its lock, unless somebody is using it, or has since it was looked at. @param time of it then; undefined: it was not there */
+function removeJournal(path: string, time: number | undefined): void {
+  const lock = lockOf(path);
+  withLock(lock, () => {
+    if (timeOf(path) !== time) return;
+    if (time !== undefined) Deno.removeSync(path);
+    // Last: who waits for it finds that it is gone, and takes another one.
+    Deno.removeSync(lock);
+  }, 0);
+}
+
+function timeOf(path: string): number | undefined {
+  try {
+    return Deno.statSync(path).mtime?.getTime() ?? 0;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
   }
 }

@@ -17,7 +17,7 @@ import {
 } from "../../gpu/pipelines.ts";
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
-import type { Journal } from "../../storage/journal.ts";
+import { failureNotes, type Journal } from "../../storage/journal.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { BuildQueue } from "./build_queue.ts";
 import { decodeRecorded, encodeRecorded, stateKey } from "./recorded_pipeline.ts";
@@ -92,11 +92,11 @@ export class PipelineStore {
 
   /** What went wrong with the files, for people. */
   get notes(): string[] {
-    const failures = this.journal?.failures ?? 0;
+    const { journal, cache } = this;
     return [
-      ...this.journal?.notes ?? [],
-      ...failures === 0 ? [] : [`the journal ${this.journal!.path}: ${failures} records could not be written`],
-      ...this.cache?.notes ?? [],
+      ...journal?.notes ?? [],
+      ...journal === undefined ? [] : failureNotes(journal.path, journal.failures),
+      ...cache?.notes ?? [],
     ];
   }
 

@@ -26,7 +26,7 @@ Deno.test("costs come back as they were written, the newest ones, without a note
   });
 });
 
-Deno.test("a file that is damaged anywhere or cut off anywhere is ignored with a note, and written anew", () => {
+Deno.test("a file that is damaged anywhere or cut off anywhere is ignored with a note, and written anew at once", () => {
   inFolder((folder) => {
     const file = new CostFile(folder, identity("a"));
     file.write(SAMPLES);
@@ -37,12 +37,21 @@ Deno.test("a file that is damaged anywhere or cut off anywhere is ignored with a
       Deno.writeFileSync(file.path, bad);
       const { samples, note } = file.read();
       assertEquals(samples, [], `byte ${at}`);
-      assertStringIncludes(note!, file.path);
+      assertStringIncludes(note!, `${file.path} are ignored, and written anew: `);
+      assertEquals(file.read(), { samples: [] }, "the note comes once");
       Deno.writeFileSync(file.path, good.subarray(0, at));
       assertEquals(file.read().samples, [], `cut off at ${at}`);
     }
     assert(file.write(SAMPLES));
     assertEquals(file.read(), { samples: SAMPLES });
+  });
+});
+
+Deno.test("that a file that is ignored cannot be written anew is in its note", () => {
+  inFolder((folder) => {
+    const file = new CostFile(folder, identity("a"));
+    Deno.mkdirSync(file.path, { recursive: true, mode: 0o700 });
+    assertStringIncludes(file.read().note!, `${file.path} are ignored, and cannot be written anew: `);
   });
 });
 

@@ -1,9 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { VulkanDevice } from "../../../src/driver/vulkan/vulkan_device.ts";
 import { GpuDevice } from "../../../src/gpu/device.ts";
-import type { LoadedProgram } from "../../../src/guest/program.ts";
 import { deviceTest } from "../../support/vulkan.ts";
-import { manyPipelines } from "./programs.ts";
+import { manyPipelines, onTwoQueues } from "./programs.ts";
 import { withCaches } from "./stores.ts";
 
 /** What happened to a journal with three records of the same size, what is said of it, and how many records are left. */
@@ -26,14 +25,6 @@ const DAMAGES: Record<string, [change: (bytes: Uint8Array) => Uint8Array, said: 
 function lastMark(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer);
   for (let at = bytes.length - 4;; at--) if (view.getUint32(at, true) === 0x5243_6a1e) return at;
-}
-
-/** The dispatches on two queues, so that the program's queues could run at the same time. */
-function onTwoQueues(program: LoadedProgram): LoadedProgram {
-  return {
-    ...program,
-    submissions: program.submissions.map((each, k) => ({ ...each, queue: k % 2 === 0 ? 0 : 0x20 })),
-  };
 }
 
 for (

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { openJournal, openRoomStore, sweep } from "../../../src/driver/warm_start/open_store.ts";
+import { withLock } from "../../../src/storage/file_lock.ts";
 import { Journal } from "../../../src/storage/journal.ts";
 import type { SwitchName } from "../../../src/switches.ts";
 import { deviceTest } from "../../support/vulkan.ts";
@@ -65,8 +66,29 @@ Deno.test("of the journals of a folder the 64 that were used last stay, and what
       Deno.writeTextFileSync(path(n, "part"), "");
       Deno.utimeSync(path(n, "part"), hoursAgo(hours), hoursAgo(hours));
     }
-    sweep(folder, path(2)); // the third oldest, used now
+    // Of journals that stay, that go, and that went before; that of the fifth oldest has been taken.
+    for (const n of [1, 3, 4, 5, 68, 80]) Deno.writeTextFileSync(path(n, "journal.lock"), "");
+    withLock(path(4, "journal.lock"), () => sweep(folder, path(2))); // the third oldest, used now
     const left = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-    const kept = [2, ...Array.from({ length: 63 }, (_, i) => 7 + i)].map((n) => path(n).slice(folder.length + 1));
-    assertEquals(left, [...kept, "001.part"].sort());
+    const kept = [2, 4, ...Array.from({ length: 63 }, (_, i) => 7 + i)].map((n) => path(n).slice(folder.length + 1));
+    assertEquals(left, [...kept, "001.part", "004.journal.lock", "068.journal.lock"].sort());
+  }));
+
+Deno.test("a journal that was used between the look at it and its lock is not removed", () =>
+  inFolder((folder) => {
+    const path = (n: number) => `${folder}/${100 + n}.journal`, { tryLockSync } = Deno.FsFile.prototype;
+    for (let n = 0; n < 65; n++) {
+      Deno.writeTextFileSync(path(n), "");
+      Deno.utimeSync(path(n), n, n);
+    }
+    Deno.FsFile.prototype.tryLockSync = function (exclusive) {
+      Deno.utimeSync(path(0), new Date(), new Date());
+      return tryLockSync.call(this, exclusive);
+    };
+    try {
+      sweep(folder, path(1));
+    } finally {
+      Deno.FsFile.prototype.tryLockSync = tryLockSync;
+    }
+    assertEquals(Deno.statSync(path(0)).isFile, true);
   }));

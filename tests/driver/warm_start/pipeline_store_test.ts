@@ -125,8 +125,9 @@ deviceTest("a record that cannot be written is said, and the run is as without",
   inFolder((folder) => {
     const store = openStore(device, folder, { recordLimitBytes: 16 });
     run(device, manyPipelines(1, 2), store);
-    assertEquals([store.built, store.notes.length], [2, 1]);
-    assertStringIncludes(store.notes[0], "2 records could not be written");
+    assertEquals([store.built, store.notes.length], [2, 2]);
+    assertStringIncludes(store.notes[0], "a record is too large: more than 16 bytes");
+    assertStringIncludes(store.notes[1], "2 records could not be written");
     store.close();
   }));
 

@@ -16,6 +16,14 @@ export function manyPipelines(first: number, last: number, name = "many"): Loade
   return guest.program;
 }
 
+/** The same with its dispatches on two queues in turns, so that these could run at the same time. */
+export function onTwoQueues(program: LoadedProgram): LoadedProgram {
+  return {
+    ...program,
+    submissions: program.submissions.map((each, k) => ({ ...each, queue: k % 2 === 0 ? 0 : 0x20 })),
+  };
+}
+
 /** Offset of stage.module in VkComputePipelineCreateInfo, of codeSize and pCode in VkShaderModuleCreateInfo (vulkan_core.h, 64-bit). */
 const MODULE_AT = 48, CODE_SIZE_AT = 24, CODE_AT = 32;
 
