@@ -1,5 +1,5 @@
 import type { ComputeDispatch } from "../executor.ts";
-import type { LoadedProgram } from "./program_cache.ts";
+import type { BuiltProgram } from "./program_cache.ts";
 import { Ranges } from "./resolver.ts";
 
 /** Dispatches that are recorded before a command buffer is submitted. */
@@ -12,7 +12,7 @@ const USER_DATA = 16;
 
 /** A dispatch that was recorded, until it is known to have finished well. */
 export class Recorded {
-  program!: LoadedProgram;
+  program!: BuiltProgram;
   dispatch!: ComputeDispatch;
   /** The dispatch's, where the program needs it to find its images. */
   readonly userData = new Uint32Array(USER_DATA);
@@ -45,7 +45,7 @@ export class Batch {
   }
 
   /** Adds a dispatch that was recorded. */
-  add(program: LoadedProgram, dispatch: ComputeDispatch, context: number, follows: boolean, pin: number) {
+  add(program: BuiltProgram, dispatch: ComputeDispatch, context: number, follows: boolean, pin: number) {
     const recorded = this.#recorded[this.count++];
     recorded.program = program;
     recorded.dispatch = dispatch;

@@ -4,7 +4,7 @@ import { decode } from "../../rdna/decode.ts";
 import { OPCODES } from "../../rdna/table.ts";
 import type { ComputeDispatch } from "../executor.ts";
 import type { NowhereReason, RecordedFault } from "./context_blocks.ts";
-import type { LoadedProgram } from "./program_cache.ts";
+import type { BuiltProgram } from "./program_cache.ts";
 
 /** Code of the error that `VulkanExecutorOptions.unalignedLoads` avoids. */
 export const UNALIGNED_LOAD = "driver.unaligned-load";
@@ -14,7 +14,7 @@ export const UNALIGNED_LOAD = "driver.unaligned-load";
  * while the group is cut in the last direction only in which it has more than one thread; otherwise a program that looks at other lanes is refused.
  */
 export function checkPartialLanes(
-  { artifact }: LoadedProgram,
+  { artifact }: BuiltProgram,
   dispatch: ComputeDispatch,
 ): void {
   const { program, partialThreads, x, y } = dispatch;
@@ -52,7 +52,7 @@ const NOWHERE: Readonly<Record<NowhereReason, { by: RegExp; what: string }>> = {
 };
 
 /** What a recorded fault is as an error: the guest's, or a refusal of what only the recompiled program could not do. */
-export function faultError(program: LoadedProgram, fault: RecordedFault, place: ErrorPlace): AnyAgcError {
+export function faultError(program: BuiltProgram, fault: RecordedFault, place: ErrorPlace): AnyAgcError {
   const { address, bytes, reason, pc } = fault;
   const where = { ...place, guestAddress: address, pc };
   const what = `the program at ${hex(program.address)} accessed ${bytes} bytes at ${hex(address)}`;
@@ -97,11 +97,11 @@ export function faultError(program: LoadedProgram, fault: RecordedFault, place: 
 }
 
 /** Loads of guest memory have it in their name, on all paths; nothing else has. */
-function isLoad(program: LoadedProgram, pc: number): boolean {
+function isLoad(program: BuiltProgram, pc: number): boolean {
   return opcodeAt(program, pc).includes("_load");
 }
 
-function opcodeAt({ source }: LoadedProgram, pc: number): string {
+function opcodeAt({ source }: BuiltProgram, pc: number): string {
   return OPCODES[decode(source.code, pc, source.request.target).op].name;
 }
 
@@ -110,7 +110,7 @@ function opcodeAt({ source }: LoadedProgram, pc: number): string {
  * before or after it was executed, is not known. Code that was written by the GPU is executed as it should be after an ACQUIRE_MEM that invalidates the
  * instruction caches, as the console needs it too, and both are after any wait for the GPU.
  */
-export function changedProgram(program: LoadedProgram, place: ErrorPlace): RefusedError {
+export function changedProgram(program: BuiltProgram, place: ErrorPlace): RefusedError {
   return new RefusedError(
     "driver.code-changed",
     `the code at ${

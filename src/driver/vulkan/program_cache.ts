@@ -17,7 +17,7 @@ import type { MadeArtifact, MadePipeline, ProgramBuilds } from "./program_builds
 import { type PreparedProgram, preparedProgram } from "./resolver.ts";
 
 /** A recompiled program with its pipeline. */
-export interface LoadedProgram {
+export interface BuiltProgram {
   /** Guest address of the first instruction. */
   readonly address: bigint;
   readonly source: ProgramSource;
@@ -57,9 +57,9 @@ interface ProgramSource {
   /** How the descriptors of its images are found, if it has any. */
   readonly needs: NeedsImageDescriptors | undefined;
   /** What it became, by the classes of its images. */
-  readonly programs: Map<string, LoadedProgram>;
+  readonly programs: Map<string, BuiltProgram>;
   /** The only program of a source without images. */
-  only: LoadedProgram | undefined;
+  only: BuiltProgram | undefined;
   /** The registration that it was compared with last. */
   seen: RegisteredShader | undefined;
 }
@@ -96,7 +96,7 @@ export class ProgramCache {
   readonly #options: ProgramOptions;
   /** By the address of the code. */
   readonly #states = new Map<bigint, ProgramState[]>();
-  readonly #programs: LoadedProgram[] = [];
+  readonly #programs: BuiltProgram[] = [];
   /** Of the builds, when something was announced last. */
   #cleared: number | undefined;
 
@@ -114,7 +114,7 @@ export class ProgramCache {
    * @param resolve the host computes descriptors and constants; without it the program does
    * @throws RefusedError for what is not supported; GuestFaultError when the code is not in executable memory
    */
-  load(dispatch: ComputeDispatch, memory: GuestMemory, windows: number, resolve: boolean): LoadedProgram {
+  load(dispatch: ComputeDispatch, memory: GuestMemory, windows: number, resolve: boolean): BuiltProgram {
     const state = this.#state(dispatch, memory, windows, resolve);
     const known = knownSource(state);
     if (known !== undefined && known.seen !== state.shader) {
@@ -165,7 +165,7 @@ export class ProgramCache {
   }
 
   /** Keeps a program's pipeline alive until `unpin`; makes it again if it is gone. No lock may be held. */
-  pin(program: LoadedProgram): number {
+  pin(program: BuiltProgram): number {
     for (;;) {
       const place = this.#builds.pin(program.pipeline);
       if (place !== undefined) return place;
@@ -179,7 +179,7 @@ export class ProgramCache {
   }
 
   /** Whether memory still holds what the program was made from: its code, and descriptors of the same kinds for that user data. */
-  isCurrent({ address, source, images }: LoadedProgram, userData: Uint32Array, memory: GuestMemory): boolean {
+  isCurrent({ address, source, images }: BuiltProgram, userData: Uint32Array, memory: GuestMemory): boolean {
     const window = memory.find(address);
     if (window === undefined) return false;
     const at = Number(address - window.base) / 4;
@@ -292,7 +292,7 @@ export class ProgramCache {
   }
 
   /** A source that is new here. */
-  #begin(state: ProgramState, dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
+  #begin(state: ProgramState, dispatch: ComputeDispatch, memory: GuestMemory): BuiltProgram {
     const shader = this.#registered(state, memory), code = copyOfCode(state, shader);
     const { userData } = dispatch, { capabilities } = this.#options;
     let request = this.#request(state, dispatch, code), plain = request;
@@ -342,14 +342,14 @@ export class ProgramCache {
     request: RecompileRequest,
     made: MadeArtifact,
     dispatch: ComputeDispatch,
-  ): LoadedProgram {
+  ): BuiltProgram {
     const { artifact, recompileMs } = made, { capabilities } = this.#options;
     const now = pipelineNow(request, artifact, capabilities);
     if (now.state === "refused") throw refusal(now, capabilities.name, dispatch);
     const { address } = dispatch.program;
     const pipeline = this.#builds.pipeline(request, made);
     const { spirv, laneMode, laneModeReason, workgroupSize, instructionCount } = artifact;
-    const loaded: LoadedProgram = {
+    const loaded: BuiltProgram = {
       address,
       source,
       images,

@@ -26,7 +26,7 @@ import { changedProgram, checkPartialLanes, faultError, isTimeout, stillRuns, ti
 import { withGdsWindow } from "./gds_window.ts";
 import { lockSoon } from "./lock_soon.ts";
 import { LocalBuilds, type ProgramBuilds } from "./program_builds.ts";
-import { type LoadedProgram, ProgramCache } from "./program_cache.ts";
+import { type BuiltProgram, ProgramCache } from "./program_cache.ts";
 import { Prepared, type Ranges, Resolver } from "./resolver.ts";
 import { RoomBuilds } from "./room_builds.ts";
 import { cannotShareCopies, type SharedGuest, sharedTable } from "./shared_guest.ts";
@@ -67,13 +67,13 @@ export interface VulkanExecutorOptions {
 /** A dispatch that can be recorded: everything is there that may take time to come by. Valid until the next one is prepared. */
 export interface PreparedDispatch {
   /** Its program. */
-  readonly program: LoadedProgram;
+  readonly program: BuiltProgram;
 }
 
 /** The one prepared dispatch of an executor; nothing is allocated per dispatch. */
 class Preparation implements PreparedDispatch {
   dispatch!: ComputeDispatch;
-  program!: LoadedProgram;
+  program!: BuiltProgram;
   /** Workgroups. */
   x = 0;
   y = 0;
@@ -334,7 +334,7 @@ export class VulkanExecutor implements ComputeExecutor {
   }
 
   /** The program of a dispatch, with what it needs from the host computed. */
-  #resolve(dispatch: ComputeDispatch, memory: GuestMemory): LoadedProgram {
+  #resolve(dispatch: ComputeDispatch, memory: GuestMemory): BuiltProgram {
     const program = this.#load(dispatch, memory, true);
     if (program.resolved === undefined) return program;
     let ready = this.#resolveNow(program, dispatch);
@@ -346,14 +346,14 @@ export class VulkanExecutor implements ComputeExecutor {
     return ready === Prepared.Ready ? program : this.#load(dispatch, memory, false);
   }
 
-  #resolveNow(program: LoadedProgram, dispatch: ComputeDispatch): Prepared {
+  #resolveNow(program: BuiltProgram, dispatch: ComputeDispatch): Prepared {
     const batches = this.#batches, inFlight = this.#inFlight;
     inFlight.length = batches.count;
     for (let k = 0; k < batches.count; k++) inFlight[k] = batches.at(k).writes;
     return this.#resolver.prepare(program.resolved!, dispatch.userData, inFlight);
   }
 
-  #load(dispatch: ComputeDispatch, memory: GuestMemory, resolve: boolean): LoadedProgram {
+  #load(dispatch: ComputeDispatch, memory: GuestMemory, resolve: boolean): BuiltProgram {
     try {
       return this.#programs.load(dispatch, memory, this.#windowCount, resolve);
     } catch (error) {
@@ -460,7 +460,7 @@ export class VulkanExecutor implements ComputeExecutor {
       batch.submittedMs = 0;
     }
     let first: AnyAgcError | undefined;
-    const seen = new Set<LoadedProgram>();
+    const seen = new Set<BuiltProgram>();
     for (let k = 0; k < batch.count; k++) {
       const { program, dispatch, userData, context, follows, pin } = batch.at(k);
       this.#programs.unpin(pin);

@@ -2,7 +2,7 @@
 import { assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
 import { faultError } from "../../../src/driver/vulkan/dispatch_errors.ts";
 import type { RecordedFault } from "../../../src/driver/vulkan/context_blocks.ts";
-import type { LoadedProgram } from "../../../src/driver/vulkan/program_cache.ts";
+import type { BuiltProgram } from "../../../src/driver/vulkan/program_cache.ts";
 import { GuestFaultError, RefusedError } from "../../../src/errors.ts";
 import { FaultReason, nowhere } from "../../../src/recompiler/abi.ts";
 import { computeState, GuestProgram, words64 } from "../../support/guest_program.ts";
@@ -19,7 +19,7 @@ function errorOf(code: readonly number[], reason: RecordedFault["reason"], which
   const program = {
     address: 0x2_0000_0000n,
     source: { code: Uint32Array.from(code), request: { target: "gfx1030" } },
-  } as unknown as LoadedProgram;
+  } as unknown as BuiltProgram;
   return faultError(program, { reason, address: BigInt(nowhere(which)) << 32n, bytes: 4, pc: 0 }, { queue: 0 });
 }
 
