@@ -28,10 +28,12 @@ export function dispatchIndirectLayout(words: number): readonly string[] {
   return words === 3 ? ["OFFSET", INITIATOR_LAYOUT] : ["ADDRESS_LO", "ADDRESS_HI", INITIATOR_LAYOUT];
 }
 
+/** DISPATCH_DIRECT: the initiator has only bits that are understood. */
 export function checkDispatch(packet: PacketChecker): void {
   checkInitiator(packet, packet.word(4));
 }
 
+/** DISPATCH_INDIRECT: the same, and arguments at an aligned address of 48 bits. */
 export function checkDispatchIndirect(packet: PacketChecker): void {
   if ((packet.word(1) & 3) !== 0) packet.malformed("the arguments must lie at a multiple of 4");
   if (packet.size === 4 && !isAddressHigh(packet.word(2))) {
@@ -50,6 +52,7 @@ function checkInitiator(packet: PacketChecker, initiator: number): void {
   }
 }
 
+/** DISPATCH_DIRECT: hands the registers and the size over; a size of zero dispatches nothing. */
 export const executeDispatch: PacketExecute = (machine, words, at) => {
   const x = words[at + 1], y = words[at + 2], z = words[at + 3], initiator = words[at + 4];
   if (x === 0 || y === 0 || z === 0) return true;
@@ -67,6 +70,7 @@ export const executeDispatch: PacketExecute = (machine, words, at) => {
   return true;
 };
 
+/** DISPATCH_INDIRECT: hands the registers and the address of the size over. @throws GuestFaultError without a SET_BASE where the address is an offset from it */
 export const executeDispatchIndirect: PacketExecute = (machine, words, at, size) => {
   const initiator = words[at + size - 1];
   const address = size === 4

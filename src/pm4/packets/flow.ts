@@ -3,8 +3,10 @@ import { packetAddress } from "../address.ts";
 import type { PacketChecker, PacketExecute } from "./definition.ts";
 import { checkAddress } from "./memory.ts";
 
+/** Layout of COND_EXEC. */
 export const COND_EXEC_LAYOUT = ["ADDRESS_LO", "ADDRESS_HI", "", "EXEC_COUNT:0-13"];
 
+/** COND_EXEC: an aligned address, and a part that ends with a packet. */
 export function checkCondExec(packet: PacketChecker): void {
   checkAddress(packet, packet.word(1), packet.word(2), 4);
   packet.guard(packet.at + packet.size + packet.word(4));
@@ -28,6 +30,7 @@ export function indirectBufferLayout(words: number): readonly string[] {
 const SIZE_MASK = 0xfffff;
 const CHAIN = 1 << 20;
 
+/** INDIRECT_BUFFER: an aligned address; the words there are looked at, too. */
 export function checkIndirectBuffer(packet: PacketChecker): void {
   if (packet.size === 14) {
     packet.refuse("the form with a condition (COND_INDIRECT_BUFFER) is not executed");
@@ -38,6 +41,7 @@ export function checkIndirectBuffer(packet: PacketChecker): void {
   if ((lo & 3) === 0) packet.enter(packetAddress(lo, hi), control & SIZE_MASK, (control & CHAIN) !== 0);
 }
 
+/** INDIRECT_BUFFER: goes on there, and comes back unless it is a chain. */
 export const executeIndirectBuffer: PacketExecute = (machine, words, at) => {
   const control = words[at + 3];
   machine.enter(packetAddress(words[at + 1], words[at + 2]), control & SIZE_MASK, (control & CHAIN) !== 0);
@@ -50,6 +54,7 @@ export const executeClearState: PacketExecute = (machine) => {
   return true;
 };
 
+/** Layout of CONTEXT_CONTROL. */
 export const CONTEXT_CONTROL_LAYOUT = [
   "LOAD_GLOBAL_CONFIG:0-0 LOAD_PER_CONTEXT_STATE:1-1 LOAD_GLOBAL_UCONFIG:15-15 LOAD_GFX_SH_REGS:16-16 LOAD_CS_SH_REGS:24-24 LOAD_CE_RAM:28-28 " +
   "UPDATE_LOAD_ENABLES:31-31",
@@ -65,4 +70,5 @@ export function checkContextControl(packet: PacketChecker): void {
   }
 }
 
+/** CONTEXT_CONTROL: nothing is to be done for what {@linkcode checkContextControl} accepts. */
 export const executeContextControl: PacketExecute = () => true;

@@ -7,6 +7,7 @@ import type { PacketChecker, PacketExecute } from "./definition.ts";
 const Select = { Register: 0, Memory: 1, L2: 2, MemoryAsync: 5, Immediate: 5, Clock: 9 } as const;
 const isMemory = (select: number) => select === Select.Memory || select === Select.L2 || select === Select.MemoryAsync;
 
+/** Layout of WRITE_DATA, as far as it has a fixed one: data follow. */
 export const WRITE_DATA_LAYOUT = [
   "DST_SEL:8-11 WR_ONE_ADDR:16-16 RESUME_VF:19-19 WR_CONFIRM:20-20 CACHE_POLICY:25-26 ENGINE_SEL:30-31",
   "ADDRESS_LO",
@@ -21,6 +22,7 @@ const destination = (control: number) => control >>> 8 & 0xf;
 const TRACE_FIRST = BANKS[Bank.Uconfig].first + registerNamed("SQ_THREAD_TRACE_USERDATA_0")!.offset;
 const TRACE_COUNT = 8;
 
+/** WRITE_DATA: goes to an aligned address, or to registers of the thread trace. */
 export function checkWriteData(packet: PacketChecker): void {
   const control = packet.word(1), lo = packet.word(2), hi = packet.word(3);
   const select = destination(control);
@@ -45,6 +47,7 @@ function registerOf(word: number): string {
   return `register word ${word}`;
 }
 
+/** WRITE_DATA: writes its words to memory or registers. */
 export const executeWriteData: PacketExecute = (machine, words, at, size) => {
   const control = words[at + 1];
   // With WR_ONE_ADDR all words go to one place, so the last one stays.
@@ -57,6 +60,7 @@ export const executeWriteData: PacketExecute = (machine, words, at, size) => {
   return true;
 };
 
+/** Layout of COPY_DATA. */
 export const COPY_DATA_LAYOUT = [
   "SRC_SEL:0-3 DST_SEL:8-11 SRC_CACHE_POLICY:13-14 COUNT_SEL:16-16 WR_CONFIRM:20-20 DST_CACHE_POLICY:25-26 ENGINE_SEL:30-31",
   "SRC_LO",
@@ -66,6 +70,7 @@ export const COPY_DATA_LAYOUT = [
 ];
 const COUNT_64 = 1 << 16;
 
+/** COPY_DATA: comes from memory, a constant or the clock, and goes to memory, aligned to its size. */
 export function checkCopyData(packet: PacketChecker): void {
   const control = packet.word(1);
   const bytes = (control & COUNT_64) !== 0 ? 8 : 4;
@@ -80,6 +85,7 @@ export function checkCopyData(packet: PacketChecker): void {
 
 const pair = new Uint32Array(2);
 
+/** COPY_DATA: one or two words. */
 export const executeCopyData: PacketExecute = (machine, words, at) => {
   const control = words[at + 1];
   const count = (control & COUNT_64) !== 0 ? 2 : 1;
@@ -104,6 +110,7 @@ export const executeCopyData: PacketExecute = (machine, words, at) => {
   return true;
 };
 
+/** Layout of DMA_DATA. */
 export const DMA_DATA_LAYOUT = [
   "ENGINE_SEL:0-0 SRC_CACHE_POLICY:13-14 DST_SEL:20-21 DST_CACHE_POLICY:25-26 SRC_SEL:29-30 CP_SYNC:31-31",
   "SRC_LO_OR_DATA",
@@ -121,6 +128,7 @@ const dmaSource = (control: number) => control >>> 29 & 3;
 const dmaDestination = (control: number) => control >>> 20 & 3;
 const dmaBytes = (command: number) => command & 0x3ffffff;
 
+/** DMA_DATA: comes from memory or a constant and goes to memory or nowhere; ranges that overlap are refused. */
 export function checkDmaData(packet: PacketChecker): void {
   const control = packet.word(1), command = packet.word(6);
   const source = dmaSource(control), target = dmaDestination(control), bytes = dmaBytes(command);
@@ -146,6 +154,7 @@ export function checkDmaData(packet: PacketChecker): void {
   }
 }
 
+/** DMA_DATA: copies or fills; what goes nowhere is a prefetch, and nothing here. */
 export const executeDmaData: PacketExecute = (machine, words, at) => {
   const control = words[at + 1], bytes = dmaBytes(words[at + 6]);
   // Nowhere is a prefetch into the L2 cache.

@@ -12,6 +12,7 @@ export function checkNop(packet: PacketChecker): void {
   }
 }
 
+/** NOP: nothing. */
 export const executeNop: PacketExecute = () => true;
 
 /** DISPATCH_RESET: the whole state of the queue is that of a new queue. */
@@ -25,11 +26,13 @@ export function checkPushMarker(packet: PacketChecker): void {
   if (markerText(packet.words, packet.at, packet.size) === null) packet.malformed("the text has no end (zero byte)");
 }
 
+/** PUSH_MARKER: tells the sink the text. */
 export const executePushMarker: PacketExecute = (machine, words, at, size) => {
   machine.sink.marker?.(markerText(words, at, size) ?? "");
   return true;
 };
 
+/** POP_MARKER: tells the sink the end of the last one. */
 export const executePopMarker: PacketExecute = (machine) => {
   machine.sink.marker?.(null);
   return true;
@@ -47,6 +50,7 @@ export function markerText(words: Uint32Array, at: number, size: number): string
 /** Operations of CONTEXT_STATE. */
 const ContextOperation = { Clear: 0, Push: 1, Pop: 2, PushClear: 3 } as const;
 
+/** CONTEXT_STATE: a known operation. */
 export function checkContextState(packet: PacketChecker): void {
   if (packet.word(1) > ContextOperation.PushClear) {
     packet.refuse(`operation ${packet.word(1)} is not one of clear, push, pop, push and clear`);

@@ -33,16 +33,19 @@ export function checkSetRegisters(bank: Bank): (packet: PacketChecker) => void {
   };
 }
 
+/** SET_SH_REG. */
 export const executeSetSh: PacketExecute = (machine, words, at, size) => {
   machine.registers.writeSh(words[at + 1] & 0xffff, words, at + 2, size - 2);
   return true;
 };
 
+/** SET_CONTEXT_REG. */
 export const executeSetContext: PacketExecute = (machine, words, at, size) => {
   machine.registers.context.set(words.subarray(at + 2, at + size), words[at + 1] & 0xffff);
   return true;
 };
 
+/** SET_UCONFIG_REG and SET_UCONFIG_REG_INDEX. */
 export const executeSetUconfig: PacketExecute = (machine, words, at, size) => {
   machine.registers.uconfig.set(words.subarray(at + 2, at + size), words[at + 1] & 0xffff);
   return true;

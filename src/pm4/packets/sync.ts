@@ -57,6 +57,7 @@ const eventText = (event: number) => EVENT_NAMES.get(event) ?? hex(event);
 
 // RELEASE_MEM
 
+/** Layout of RELEASE_MEM. */
 export const RELEASE_MEM_LAYOUT = [
   "EVENT_TYPE:0-5 EVENT_INDEX:8-11 GCR_CNTL:12-23 CACHE_POLICY:25-26 EOP_VOLATILE:27-27 EXECUTE:28-28",
   "DST_SEL:16-17 INT_SEL:24-26 DATA_SEL:29-31",
@@ -84,6 +85,7 @@ const DATA_BYTES: readonly number[] = [1, 4, 8, 8];
 /** INT_SEL: 1 interrupt alone, 2 interrupt after the write is confirmed, 3 no interrupt, the data after confirmation (Linux soc15d.h). */
 const isInterrupt = (select: number) => select === 1 || select === 2;
 
+/** RELEASE_MEM: an end-of-pipe event that loses no data, known kinds of data and interrupts, an aligned address in memory. */
 export function checkReleaseMem(packet: PacketChecker): void {
   const event = packet.word(1), control = packet.word(2);
   if (!RELEASE_EVENTS.includes(event & 0x3f)) {
@@ -101,6 +103,7 @@ export function checkReleaseMem(packet: PacketChecker): void {
   }
 }
 
+/** RELEASE_MEM: hands over what is written and told when the work before it is done. */
 export const executeReleaseMem: PacketExecute = (machine, words, at) => {
   const control = words[at + 2];
   const data = DATA_KINDS[control >>> 29];
@@ -143,12 +146,14 @@ const isWholeMemory = (size: number, high: number) => size === 0xffffffff && (hi
 /** 48 address bits, sign-extended. */
 const canonical = (address: bigint) => BigInt.asUintN(64, BigInt.asIntN(48, address));
 
+/** ACQUIRE_MEM: loses no data. */
 export function checkAcquireMem(packet: PacketChecker): void {
   if (packet.size === 8 && (packet.word(7) & ACQUIRE_DISCARD) !== 0) {
     packet.refuse("discards cache contents (GL2_DISCARD)");
   }
 }
 
+/** ACQUIRE_MEM: a barrier for a range of memory, and for instructions where their caches are invalidated. */
 export const executeAcquireMem: PacketExecute = (machine, words, at, packetSize) => {
   const size = words[at + 2], sizeHigh = words[at + 3];
   machine.sink.barrier({
@@ -163,6 +168,7 @@ export const executeAcquireMem: PacketExecute = (machine, words, at, packetSize)
 
 // EVENT_WRITE
 
+/** Layout of EVENT_WRITE. */
 export const EVENT_WRITE_LAYOUT = ["EVENT_TYPE:0-5 EVENT_INDEX:8-11", "ADDRESS_LO", "ADDRESS_HI"];
 
 /** The events that EVENT_WRITE executes, with the event indices that belong to them. */
@@ -177,6 +183,7 @@ const EVENTS: ReadonlyMap<number, { kind: BarrierCommand["kind"]; indices: reado
   [Event.FlushAndInvCbPixelData, { kind: "target-caches", indices: [0, 7] }],
 ]);
 
+/** EVENT_WRITE: an event that is executed, with its index, on a queue that has it. */
 export function checkEventWrite(packet: PacketChecker): void {
   const type = packet.word(1) & 0x3f, index = packet.word(1) >>> 8 & 0xf;
   const event = EVENTS.get(type);
@@ -191,6 +198,7 @@ export function checkEventWrite(packet: PacketChecker): void {
   }
 }
 
+/** EVENT_WRITE: a barrier of the kind that the event is. */
 export const executeEventWrite: PacketExecute = (machine, words, at) => {
   const { kind } = EVENTS.get(words[at + 1] & 0x3f)!;
   machine.sink.barrier({ kind, address: 0n, bytes: -1n, instructions: false, source: machine.source() });
@@ -203,7 +211,9 @@ export const executePfpSyncMe: PacketExecute = () => true;
 // WAIT_REG_MEM, WAIT_REG_MEM64
 
 const WAIT_CONTROL = "FUNCTION:0-2 MEM_SPACE:4-5 OPERATION:6-7 ENGINE_SEL:8-9 CACHE_POLICY:25-26";
+/** Layout of WAIT_REG_MEM. */
 export const WAIT_LAYOUT = [WAIT_CONTROL, "ADDRESS_LO", "ADDRESS_HI", "REFERENCE", "MASK", "POLL_INTERVAL:0-15"];
+/** Layout of WAIT_REG_MEM64. */
 export const WAIT64_LAYOUT = [
   WAIT_CONTROL,
   "ADDRESS_LO",
@@ -248,6 +258,7 @@ function holds<T extends number | bigint>(compare: typeof COMPARE[number], value
   }
 }
 
+/** WAIT_REG_MEM: done when the comparison holds; otherwise the queue waits for the word. */
 export const executeWait: PacketExecute = (machine, words, at) => {
   const compare = COMPARE[words[at + 1] & 7];
   if (compare === "always") return true;
@@ -268,6 +279,7 @@ export const executeWait: PacketExecute = (machine, words, at) => {
   return false;
 };
 
+/** WAIT_REG_MEM64: the same of 64 bits. */
 export const executeWait64: PacketExecute = (machine, words, at) => {
   const compare = COMPARE[words[at + 1] & 7];
   if (compare === "always") return true;
