@@ -10,6 +10,8 @@ import { COMPLETIONS } from "./completions.ts";
 import { CONVERT } from "./convert.ts";
 import { DISASM } from "./disasm.ts";
 import { DOCTOR } from "./doctor.ts";
+import { INSPECT } from "./inspect.ts";
+import { JOURNAL } from "./journal.ts";
 import { RECOMPILE } from "./recompile.ts";
 import { REPLAY } from "./replay.ts";
 import { RUN } from "./run.ts";
@@ -20,8 +22,10 @@ export const COMMANDS: readonly Command[] = [
   CAPTURE,
   REPLAY,
   CONVERT,
+  INSPECT,
   DISASM,
   RECOMPILE,
+  JOURNAL,
   DOCTOR,
   BENCH,
   COMPLETIONS,

@@ -59,7 +59,7 @@ export interface DeviceFacts {
   readonly apiVersion: string;
   readonly deviceUuid: string;
   readonly driverUuid: string;
-  readonly driverVersion: string | number;
+  readonly driverVersion: number;
 }
 
 /** Reads an identity, as text; undefined for one of another version, or of none. */
@@ -67,7 +67,7 @@ export function readDeviceIdentity(identity: string): DeviceFacts | undefined {
   try {
     const [version, deviceUuid, driverUuid, , , , driverVersion, apiVersion, name] = JSON.parse(identity);
     const texts = [deviceUuid, driverUuid, apiVersion, name].every((fact) => typeof fact === "string");
-    const good = version === VERSION && texts && ["string", "number"].includes(typeof driverVersion);
+    const good = version === VERSION && texts && typeof driverVersion === "number";
     return good ? { name, apiVersion, deviceUuid, driverUuid, driverVersion } : undefined;
   } catch {
     return undefined; // no JSON, or no list

@@ -76,7 +76,7 @@ export function validateIndirectBuffer(
 }
 
 /** One error for a list of problems (at least one). */
-function problemsError(problems: readonly PacketProblem[]): AnyAgcError {
+export function problemsError(problems: readonly PacketProblem[]): AnyAgcError {
   const lines = problems.map(({ packet, at, indirectBuffer, reason }) => {
     const buffer = indirectBuffer === undefined ? "" : ` of the indirect buffer at ${hex(indirectBuffer)}`;
     return `${packet} at word ${hex(at)}${buffer}: ${reason}`;

@@ -200,7 +200,7 @@ const STAGES: readonly unknown[] = ["compute", "pixel", "vertex"] satisfies Stag
 const IMAGE_FIELDS = { pc: integer(0, MAX_CODE_WORDS * 4), words: { ...tuple(8, WORD), read: readDescriptor } };
 
 /** The hash that names a program in messages: of the words of its code. */
-function shaderHash(code: Uint32Array): string {
+export function shaderHash(code: Uint32Array): string {
   return byteChecksum(new Uint8Array(code.buffer, code.byteOffset, code.byteLength)).toHex();
 }
 

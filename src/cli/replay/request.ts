@@ -5,7 +5,7 @@ import { makeFolder, readInput } from "../files.ts";
 import type { ReplayContext, ReplayKind, ReplayOutcome } from "./kind.ts";
 
 /** Every request's file begins so. */
-const HEAD = /^\s*\{\s*"schema"\s*:\s*"anyagc\.request\//;
+export const REQUEST_HEAD = /^\s*\{\s*"schema"\s*:\s*"anyagc\.request\//;
 const SUFFIX = ".request.json";
 /** A request of 1 MiB of code has 2.5 MB, a module at most what the shader cache keeps. */
 const MAX_REQUEST_BYTES = 16 << 20, MAX_ARTIFACT_BYTES = 64 << 20;
@@ -14,7 +14,7 @@ const MAX_REQUEST_BYTES = 16 << 20, MAX_ARTIFACT_BYTES = 64 << 20;
 export const REQUEST_KIND: ReplayKind = {
   name: "request",
   // By its name, too: what is wrong with the beginning of such a file is said as what it is.
-  accepts: (head, file) => file.endsWith(SUFFIX) || HEAD.test(new TextDecoder().decode(head)),
+  accepts: (head, file) => file.endsWith(SUFFIX) || REQUEST_HEAD.test(new TextDecoder().decode(head)),
   replay,
 };
 
