@@ -88,6 +88,7 @@ export class Emitter {
     readonly plan?: ResourcePlan,
   ) {
     this.inputs = request.graphics === undefined ? new Inputs(this) : new StageInputs(this);
+    this.module.atomicLoads = request.graphics === undefined;
     this.functions = new RuntimeFunctions(this.module, request.device);
     this.body = Body.start(this.module, this.module.main, T.Void, [], 0, ir.length * 8 + 256);
     this.anewFrom = firstBehindAcquire(ir);
@@ -95,8 +96,8 @@ export class Emitter {
     this.floatForm = new Uint8Array(ir.length);
   }
 
-  /** Whether the load or store `i` of guest memory sees or shows what other workgroups do: Volatile. */
-  isVolatile(i: number): boolean {
+  /** Whether the load or store `i` of guest memory sees or shows what other workgroups do: atomic loads, volatile stores. */
+  isShared(i: number): boolean {
     const { op, c, d } = this.ir;
     if (op[i] === Op.Load) return (c[i] & MemoryWidth.Coherent) !== 0 || i >= this.anewFrom;
     return op[i] === Op.Store && (d[i] & MemoryWidth.Coherent) !== 0;

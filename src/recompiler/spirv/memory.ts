@@ -61,40 +61,41 @@ function load(e: Emitter, i: number): void {
   const { ir, body, functions } = e;
   if (bufferOf(ir.c[i]) >= 0) return e.resolved!.load(i);
   const width = ir.c[i], bytes = width & MemoryWidth.BytesMask;
-  const volatile = e.isVolatile(i);
+  const shared = e.isShared(i);
   const needed = Math.min(bytes, 4);
   const aligned = isAligned(e, ir.a[i], needed);
   const composed = !aligned && e.request.unalignedLoads === true;
   const { good, device } = check(e, i, bytes, aligned || composed ? 1 : needed);
   const address = body.select(T.U64, good, device, e.addresses!.zeroArea);
   if (bytes < 4) {
-    e.ids[i] = narrowValue(e, address, width, composed, volatile);
+    e.ids[i] = narrowValue(e, address, width, composed, shared);
     return;
   }
   if (!composed) {
     const float = wantsFloat(e, i);
-    e.ids[i] = body.loadAt(valueType(bytes, float), address, 4, volatile);
+    const type = valueType(bytes, float);
+    e.ids[i] = shared ? body.loadSharedAt(type, address) : body.loadAt(type, address, 4);
     e.floatForm[i] = float ? 1 : 0;
     return;
   }
   const parts: number[] = [];
   for (let offset = 0; offset < bytes; offset += 4) {
     const at = offset === 0 ? address : body.op2(Code.IAdd, T.U64, address, e.module.u64(offset));
-    parts.push(body.call(unalignedDword(functions, 4, volatile), T.U32, [at]));
+    parts.push(body.call(unalignedDword(functions, 4, shared), T.U32, [at]));
   }
   e.ids[i] = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, ir.type[i] as T, parts);
 }
 
 /** A load of 1 or 2 bytes, extended. */
-function narrowValue(e: Emitter, address: number, width: number, composed: boolean, volatile: boolean): number {
+function narrowValue(e: Emitter, address: number, width: number, composed: boolean, shared: boolean): number {
   const { body, module, functions } = e;
   const bytes = width & MemoryWidth.BytesMask;
   const signed = (width & MemoryWidth.Signed) !== 0;
-  if (!composed && isNative(e, bytes)) {
-    const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes, volatile);
+  if (!composed && !shared && isNative(e, bytes)) {
+    const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes);
     return body.op1(signed ? Code.SConvert : Code.UConvert, T.U32, narrow);
   }
-  const id = composed ? unalignedDword(functions, bytes, volatile) : narrowLoad(functions, volatile);
+  const id = composed ? unalignedDword(functions, bytes, shared) : narrowLoad(functions, shared);
   const dword = body.call(id, T.U32, [address]);
   const extract = signed ? Code.BitFieldSExtract : Code.BitFieldUExtract;
   return body.op3(extract, T.U32, dword, module.u32(0), module.u32(bytes * 8));
@@ -109,16 +110,16 @@ function store(e: Emitter, i: number): void {
   const { ir, body } = e;
   if (bufferOf(ir.d[i]) >= 0) return e.resolved!.store(i);
   const value = ir.c[i], width = ir.d[i], bytes = width & MemoryWidth.BytesMask;
-  const volatile = e.isVolatile(i);
+  const shared = e.isShared(i);
   const needed = Math.min(bytes, 4);
   const { good, device } = check(e, i, bytes, isAligned(e, ir.a[i], needed) ? 1 : needed);
   const address = body.select(T.U64, good, device, e.addresses!.sinkArea);
   if (bytes >= 4) {
     const float = e.floatForm[value] !== 0;
-    body.storeAt(valueType(bytes, float), address, float ? e.ids[value] : e.use(value), 4, volatile);
+    body.storeAt(valueType(bytes, float), address, float ? e.ids[value] : e.use(value), 4, shared);
   } else if (isNative(e, bytes)) {
     const type = bytes === 1 ? T.U8 : T.U16;
-    body.storeAt(type, address, body.op1(Code.UConvert, type, e.use(value)), bytes, volatile);
+    body.storeAt(type, address, body.op1(Code.UConvert, type, e.use(value)), bytes, shared);
   } else body.call(narrowStore(e.functions, bytes), T.Void, [address, e.use(value)]);
 }
 

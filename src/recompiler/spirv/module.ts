@@ -11,7 +11,7 @@ const TEXT_GLSL = [0x4c534c47, 0x6474732e, 0x3035342e, 0];
 const PHYSICAL_STORAGE_BUFFER_64 = 5348;
 /**
  * Memory model GLSL450, and not Vulkan: every access is then non-private without a word more, where the Vulkan model needs NonPrivatePointer
- * and scope ids on loads, stores and barriers that matter. An access that must see other workgroups' data is Volatile.
+ * and scope ids on loads, stores and barriers that matter. A load that must see other workgroups' data is atomic (`Body.loadSharedAt`).
  */
 const GLSL450 = 1;
 const GL_COMPUTE = 5;
@@ -102,6 +102,8 @@ export class Module {
   private pushVariableId = 0;
   /** Names of SPIR-V extensions that are needed. */
   private readonly extensions = new Set<string>();
+  /** Whether loads may be atomic. Not where lanes may be helpers of pixels, which get nothing from atomic operations (Vulkan, "Helper Invocations"). */
+  atomicLoads = true;
   /** Byte offset of this module's part in the push constants: stages of one pipeline have one block each. */
   pushBase = 0;
   /** Id of the entry point function. */

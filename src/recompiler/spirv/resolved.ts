@@ -170,7 +170,7 @@ export class Resolved {
     const float = op === Op.Load ? wantsFloat(e, i) : op === Op.Store && e.floatForm[ir.c[i]] !== 0;
     return {
       bytes,
-      volatile: e.isVolatile(i),
+      shared: e.isShared(i),
       float,
       signed: op === Op.Load && bytes < 4 && (immediate & MemoryWidth.Signed) !== 0,
       predicated: !e.isConstant(ir.b[i], 1) && !speculative,

@@ -10,7 +10,7 @@ import { makeRequest } from "../../support/lift.ts";
 import { deviceTest } from "../../support/vulkan.ts";
 import { assemble } from "../waves/assembled.ts";
 import { codeOf, onDevice, onWeakHost } from "./guest.ts";
-import { deviceBarriers, hasUnorderedWay, isVolatile } from "./module_order.ts";
+import { deviceBarriers, hasUnorderedWay, isLoadedAtomically } from "./module_order.ts";
 import { LITMUS, withoutFences } from "./programs.ts";
 import { DATA_AT, FREE, type Shape, SHAPES } from "./shapes.ts";
 
@@ -75,7 +75,7 @@ for (const shape of SHAPES) {
 
 Deno.test("a load behind an acquire does not find what a cache of the device holds; another one may", () => {
   const loads = SHAPES.filter(({ to }) => to === DATA_AT);
-  assertEquals(loads.map((shape) => isVolatile(moduleOf(shape), DATA_AT)), loads.map(({ ordered }) => ordered));
+  assertEquals(loads.map((shape) => isLoadedAtomically(moduleOf(shape), DATA_AT)), loads.map(({ ordered }) => ordered));
 });
 
 Deno.test("where the whole wave's load decides about a barrier, modes whose lanes load apart refuse the program by name", () => {

@@ -11,8 +11,8 @@ import {
   type SpirvModule,
 } from "../../support/spirv_eval/parse.ts";
 
-/** Scope, storage class and memory operand, as the Khronos SPIR-V specification numbers them. */
-const DEVICE = 1, PHYSICAL = 5349, VOLATILE = 1;
+/** Scope and storage class, as the Khronos SPIR-V specification numbers them. */
+const DEVICE = 1, PHYSICAL = 5349;
 
 /** Numbers of barriers whose scope of memory is the device. */
 export interface DeviceBarriers {
@@ -78,12 +78,12 @@ function successors(main: SpirvFunction, { terminator: { name, operands } }: Spi
   return labels.map((label) => main.byLabel.get(label)!);
 }
 
-/** Whether all loads of a number, in the entry point, are Volatile. @throws Error when there is none */
-export function isVolatile(spirv: Uint32Array, number: number): boolean {
+/** Whether all loads of a number, in the entry point, are atomic and of Device scope. @throws Error when there is none */
+export function isLoadedAtomically(spirv: Uint32Array, number: number): boolean {
   const module = parseSpirv(spirv);
   return accessesOf(module, number).every(({ block, index }) => {
-    const { name, operands: [, mask] } = block.body[index];
-    return name === "OpLoad" && (mask & VOLATILE) !== 0;
+    const { name, operands: [, scope] } = block.body[index];
+    return name === "OpAtomicLoad" && module.constants.get(scope) === DEVICE;
   });
 }
 

@@ -12,7 +12,7 @@ import { byteSize } from "./memory.ts";
 /** Executes an instruction for lanes. */
 export type Step = (s: Subgroup, i: SpirvInstruction, lanes: readonly number[]) => void;
 
-const WORKGROUP = 4, PHYSICAL = 5349, VOLATILE = 1, ALIGNED = 2;
+const WORKGROUP = 4, PHYSICAL = 5349, ALIGNED = 2;
 const MIX = 46, FMA = 50, PACK_HALF = 58, UNPACK_HALF = 62;
 
 /** A step whose lanes do not see each other. */
@@ -199,13 +199,7 @@ const load = each((s, i, lane) => {
   const at = s.value(pointer, lane);
   if (physical) {
     s.group.races?.loadMemory(at as bigint, byteSize(type), accessOf(s, lane), i.word);
-    return s.group.memory.load(
-      at as bigint,
-      type,
-      alignment(access, i.word),
-      s.invocations[lane],
-      (access[0] & VOLATILE) !== 0,
-    );
+    return s.group.memory.load(at as bigint, type, alignment(access, i.word), s.invocations[lane]);
   }
   const { cells, index } = at as Place;
   if (!(index in cells)) throw new Error(`word ${i.word}: element ${index} of ${cells.length} is loaded`);
@@ -263,6 +257,10 @@ const atomic = (f: (old: Bits, operands: Bits[], width: number) => Bits): Step =
     if (physical && isHelper(s, lane)) out[lane] = poison(width);
     else if (physical) {
       s.group.races?.forgetMemory(at as bigint, bytes);
+      if (i.name === "OpAtomicLoad") {
+        out[lane] = s.group.memory.load(at as bigint, type, bytes, s.invocations[lane], true) as Bits;
+        continue;
+      }
       out[lane] = s.group.memory.update(at as bigint, type, (old) => f(old as Bits, operands, width)) as Bits;
     } else {
       const { cells, index } = at as Place;

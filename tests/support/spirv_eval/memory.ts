@@ -37,8 +37,8 @@ export class DeviceMemory {
     throw new Error(`${bytes} bytes at device address 0x${address.toString(16)} are in no buffer`);
   }
 
-  /** Reads a value. @param _by local index of the invocation @param _volatile the access says that others may have written */
-  load(address: bigint, type: SpirvType, alignment: number, _by = 0, _volatile = false): Value {
+  /** Reads a value. @param _by local index of the invocation @param _atomic it is an atomic load */
+  load(address: bigint, type: SpirvType, alignment: number, _by = 0, _atomic = false): Value {
     const { view, offset } = this.at(address, byteSize(type), alignment);
     return read(view, offset, type);
   }

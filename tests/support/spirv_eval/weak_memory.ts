@@ -4,8 +4,9 @@
  *
  * - A store is its workgroup's own at first. It is delivered at any later time, in any order but that of stores to the same bytes; at the latest when its
  *   invocation comes to a barrier of Device scope.
- * - A load finds the bytes as they were at one time between the invocation's last such barrier and now: mostly the oldest, where it is Volatile as often the
- *   newest. What an invocation has seen of a place it does not see older again. What its own workgroup has stored it finds.
+ * - A load finds the bytes as they were at one time since the dispatch began, mostly the oldest: a cache of the device answers it, behind whatever barrier,
+ *   Volatile or not (so does NVIDIA's driver 580.159). An atomic load finds them as they were between the invocation's last such barrier and now. What an
+ *   invocation has seen of a place it does not see older again. What its own workgroup has stored it finds.
  * - Atomic operations are done at once, on what is there now, and order nothing else.
  *
  * @module
@@ -75,14 +76,14 @@ export class WeakMemory extends DeviceMemory {
     this.#seen = Array.from({ length: invocations }, () => new Map());
   }
 
-  override load(address: bigint, type: SpirvType, alignment: number, by = 0, volatile = false): Value {
+  override load(address: bigint, type: SpirvType, alignment: number, by = 0, atomic = false): Value {
     this.#maybeDeliver();
     const { history } = this, size = byteSize(type), seen = this.#seen[by];
     this.history.memory.at(address, size, alignment);
     const places = Array.from({ length: size }, (_, k) => address + BigInt(k));
-    let time = this.#floors[by];
+    let time = atomic ? this.#floors[by] : 0;
     for (const at of places) time = Math.max(time, seen.get(at) ?? 0, this.#stored.get(at) ?? 0);
-    if (this.random.below(volatile ? 2 : 8) === 0) time = history.now;
+    if (this.random.below(atomic ? 2 : 8) === 0) time = history.now;
     const view = new DataView(new ArrayBuffer(size));
     places.forEach((at, k) => {
       view.setUint8(k, history.byteAt(at, time));

@@ -56,7 +56,7 @@ Deno.test("stores to the same bytes stay in order, and all get there in the end"
   }
 });
 
-Deno.test("a load finds what was there since the invocation's last barrier, and nothing older than it has seen", () => {
+Deno.test("an atomic load finds what was there since the invocation's last barrier, and nothing older than it has seen", () => {
   let stale = 0, fresh = 0;
   for (const seed of SEEDS) {
     const { one, other } = twoGroups(seed);
@@ -71,9 +71,20 @@ Deno.test("a load finds what was there since the invocation's last barrier, and 
       else fresh++;
     }
     other.fence([0]);
-    assertEquals(other.load(DATA, WORD, 4, 0), 4);
+    assertEquals(other.load(DATA, WORD, 4, 0, true), 4);
   }
   assert(stale > 20 && fresh > 20);
+});
+
+Deno.test("another load may find what was there before the invocation's last barrier", () => {
+  const stale = count((seed) => {
+    const { one, other } = twoGroups(seed);
+    one.store(DATA, WORD, 1, 4, 0);
+    one.fence([0]);
+    other.fence([0]);
+    return other.load(DATA, WORD, 4, 0) === 0;
+  });
+  assert(stale > 32 && stale < 64);
 });
 
 Deno.test("atomic operations work on what is there now, behind their workgroup's own stores to the place", () => {

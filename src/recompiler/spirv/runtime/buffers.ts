@@ -15,7 +15,8 @@ import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } fr
 /** What is known of an access when the program is recompiled. */
 export interface BufferAccessForm {
   readonly bytes: number;
-  readonly volatile: boolean;
+  /** It sees or shows what other workgroups do (`Emitter.isShared`). */
+  readonly shared: boolean;
   /** The value is a F32 or a vector of them. */
   readonly float: boolean;
   /** Loads of 1 or 2 bytes: sign-extended. */
@@ -71,7 +72,7 @@ function takeParameters(body: Body, form: BufferAccessForm): Place {
 }
 
 function keyOf(form: BufferAccessForm): string {
-  const flags = [form.volatile, form.float, form.signed, form.predicated, form.added, form.native, form.composed];
+  const flags = [form.shared, form.float, form.signed, form.predicated, form.added, form.native, form.composed];
   return `${form.bytes}.${form.alignment}.${flags.map(Number).join("")}`;
 }
 
@@ -123,7 +124,7 @@ export function bufferStore(functions: RuntimeFunctions, form: BufferAccessForm)
     if (form.added) whole = body.op2(Code.LogicalAnd, T.Bool, whole, fits(body, place, place.offset, form.bytes));
     const store = () =>
       body.choose(T.Void, whole, () => {
-        body.storeAt(type, addressOf(body, place, form, place.offset), value, 4, form.volatile);
+        body.storeAt(type, addressOf(body, place, form, place.offset), value, 4, form.shared);
         return 0;
       }, () => {
         const others = body.parameters.filter((id) => !form.predicated || id !== place.active);
@@ -268,15 +269,17 @@ function addedIfInRange(body: Body, { added, limit }: Place, offset: number): nu
 
 function loadValue(functions: RuntimeFunctions, body: Body, address: number, form: BufferAccessForm): number {
   const { module } = body;
-  const { bytes, volatile, float } = form;
+  const { bytes, shared, float } = form;
   const type = valueType(bytes, float);
-  if (bytes >= 4 && !form.composed) return body.loadAt(type, address, 4, volatile);
+  if (bytes >= 4 && !form.composed) {
+    return shared ? body.loadSharedAt(type, address) : body.loadAt(type, address, 4);
+  }
   if (bytes < 4) {
-    if (!form.composed && form.native) {
-      const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes, volatile);
+    if (!form.composed && !shared && form.native) {
+      const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes);
       return body.op1(form.signed ? Code.SConvert : Code.UConvert, T.U32, narrow);
     }
-    const id = form.composed ? unalignedDword(functions, bytes, volatile) : narrowLoad(functions, volatile);
+    const id = form.composed ? unalignedDword(functions, bytes, shared) : narrowLoad(functions, shared);
     const extract = form.signed ? Code.BitFieldSExtract : Code.BitFieldUExtract;
     const dword = body.call(id, T.U32, [address]);
     return body.op3(extract, T.U32, dword, module.u32(0), module.u32(bytes * 8));
@@ -284,7 +287,7 @@ function loadValue(functions: RuntimeFunctions, body: Body, address: number, for
   const parts: number[] = [];
   for (let at = 0; at < bytes; at += 4) {
     const dword = at === 0 ? address : body.op2(Code.IAdd, T.U64, address, module.u64(at));
-    parts.push(body.call(unalignedDword(functions, 4, volatile), T.U32, [dword]));
+    parts.push(body.call(unalignedDword(functions, 4, shared), T.U32, [dword]));
   }
   const whole = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, valueType(bytes, false), parts);
   return float ? body.op1(Code.Bitcast, type, whole) : whole;
@@ -295,12 +298,12 @@ function storeValue(
   body: Body,
   address: number,
   value: number,
-  { bytes, volatile, native, float }: BufferAccessForm,
+  { bytes, shared, native, float }: BufferAccessForm,
 ): void {
-  if (bytes >= 4) body.storeAt(valueType(bytes, float), address, value, 4, volatile);
+  if (bytes >= 4) body.storeAt(valueType(bytes, float), address, value, 4, shared);
   else if (native) {
     const type = bytes === 1 ? T.U8 : T.U16;
-    body.storeAt(type, address, body.op1(Code.UConvert, type, value), bytes, volatile);
+    body.storeAt(type, address, body.op1(Code.UConvert, type, value), bytes, shared);
   } else body.call(narrowStore(functions, bytes), T.Void, [address, value]);
 }
 

@@ -22,18 +22,22 @@ function dwordAround(body: Body, address: number): { dword: number; shift: numbe
   return { dword, shift: body.op2(Code.ShiftLeftLogical, T.U32, byte, module.u32(3)) };
 }
 
+function loadDword(body: Body, address: number, shared: boolean): number {
+  return shared ? body.loadSharedAt(T.U32, address) : body.loadAt(T.U32, address, 4);
+}
+
 /**
  * Id of `(address: U64) -> U32`: the dword at any device address, of which only the low `bytes` bytes are wanted (the others are anything). It comes from
  * the two aligned dwords around it, which are the same one when the wanted bytes lie in one; so nothing outside their pages is read.
  */
-export function unalignedDword(functions: RuntimeFunctions, bytes: number, volatile: boolean): number {
-  return functions.get(`dword${bytes}${volatile ? "v" : ""}`, T.U32, [T.U64], (body) => {
+export function unalignedDword(functions: RuntimeFunctions, bytes: number, shared: boolean): number {
+  return functions.get(`dword${bytes}${shared ? "v" : ""}`, T.U32, [T.U64], (body) => {
     const { module } = body;
     const [address] = body.parameters;
     const { dword, shift } = dwordAround(body, address);
-    const low = body.loadAt(T.U32, dword, 4, volatile);
+    const low = loadDword(body, dword, shared);
     const last = body.op2(Code.IAdd, T.U64, address, module.u64(bytes - 1));
-    const high = body.loadAt(T.U32, dwordAround(body, last).dword, 4, volatile);
+    const high = loadDword(body, dwordAround(body, last).dword, shared);
     // Left by 32 - shift in two steps, so that an aligned address shifts everything out.
     const rest = body.op2(Code.BitwiseXor, T.U32, shift, module.u32(31));
     const doubled = body.op2(Code.ShiftLeftLogical, T.U32, high, module.u32(1));
@@ -45,10 +49,10 @@ export function unalignedDword(functions: RuntimeFunctions, bytes: number, volat
 }
 
 /** Id of `(address: U64) -> U32`: 1 byte, or 2 bytes at an even address, in the low bits, on devices that only load dwords. */
-export function narrowLoad(functions: RuntimeFunctions, volatile: boolean): number {
-  return functions.get(`narrow${volatile ? "v" : ""}`, T.U32, [T.U64], (body) => {
+export function narrowLoad(functions: RuntimeFunctions, shared: boolean): number {
+  return functions.get(`narrow${shared ? "v" : ""}`, T.U32, [T.U64], (body) => {
     const { dword, shift } = dwordAround(body, body.parameters[0]);
-    body.returnValue(body.op2(Code.ShiftRightLogical, T.U32, body.loadAt(T.U32, dword, 4, volatile), shift));
+    body.returnValue(body.op2(Code.ShiftRightLogical, T.U32, loadDword(body, dword, shared), shift));
   });
 }
 
