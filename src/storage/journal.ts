@@ -246,18 +246,24 @@ export interface JournalContent {
   readonly damage: readonly { readonly offset: number; readonly bytes: number }[];
   /** Where the last record ends: what is behind it is cut off by whoever opens the journal. */
   readonly end: number;
+  /** Too much of it looks like records and is none: it was not looked at from `end` on. */
+  readonly givenUp: boolean;
 }
+
+/** Bytes that {@linkcode readJournal} takes for records in vain, beyond 64 for each byte of the file: a file that somebody made can look like records everywhere. */
+const VAIN_BYTES = 64 << 20;
 
 /** Takes a journal's bytes apart, whatever they are. The file stays as it is. */
 export function readJournal(bytes: Uint8Array): JournalContent {
   const identity = identityOf(bytes), begin = identity === undefined ? 0 : HEADER_BYTES + identity.length;
-  const { records, offsets, end } = scan(bytes, begin), damage: { offset: number; bytes: number }[] = [];
+  const { records, offsets, end, givenUp } = scan(bytes, begin, VAIN_BYTES + 64 * bytes.length);
+  const damage: { offset: number; bytes: number }[] = [];
   let at = begin;
   for (const [index, offset] of offsets.entries()) {
     if (offset > at) damage.push({ offset: at, bytes: offset - at });
     at = offset + RECORD_HEADER_BYTES + records[index].length;
   }
-  return { identity, records, offsets, damage, end };
+  return { identity, records, offsets, damage, end, givenUp };
 }
 
 /** The identity in a journal's head; undefined when the head is damaged. */
@@ -269,14 +275,19 @@ function identityOf(bytes: Uint8Array): Uint8Array | undefined {
   return whole ? identity : undefined;
 }
 
-/** Whole records from an offset on, where they begin, the end of the last one, and how many bytes between them are none. */
+/**
+ * Whole records from an offset on, where they begin, the end of the last one, and how many bytes between them are none.
+ *
+ * @param vainBytes gives up when more than that looked like records and was none
+ */
 function scan(
   bytes: Uint8Array,
   from: number,
-): { records: Uint8Array[]; offsets: number[]; end: number; damaged: number } {
+  vainBytes = Infinity,
+): { records: Uint8Array[]; offsets: number[]; end: number; damaged: number; givenUp: boolean } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), records: Uint8Array[] = [];
   const offsets: number[] = [];
-  let end = from, damaged = 0;
+  let end = from, damaged = 0, vain = 0;
   for (let at = from; at + RECORD_HEADER_BYTES <= bytes.length;) {
     const length = view.getUint32(at + 4, true), start = at + RECORD_HEADER_BYTES;
     if (view.getUint32(at, true) === MARK && start + length <= bytes.length) {
@@ -288,10 +299,11 @@ function scan(
         at = end = start + length;
         continue;
       }
+      if ((vain += length) > vainBytes) return { records, offsets, end, damaged, givenUp: true };
     }
     at++;
   }
-  return { records, offsets, end, damaged };
+  return { records, offsets, end, damaged, givenUp: false };
 }
 
 function keyOf(payload: Uint8Array): string {

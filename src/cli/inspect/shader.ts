@@ -14,6 +14,7 @@ import { resolveImageDescriptors } from "../../recompiler/passes/resources.ts";
 import { programWords, recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
 import { shaderHash } from "../../recompiler/request_file.ts";
+import { count } from "../count.ts";
 import { shaderCandidate } from "../recompile/candidates.ts";
 import type { DispatchedProgram } from "./dispatches.ts";
 import type { Problems } from "./kind.ts";
@@ -101,7 +102,7 @@ export function programText(program: InspectedProgram): string {
     `LDS ${ldsBytes}`,
     ...(scratchBytes > 0 ? [`scratch ${scratchBytes}`] : []),
     ...(laneMode === undefined ? [] : [laneMode]),
-    `${dispatches} times`,
+    count(dispatches, "dispatch", "dispatches"),
   ];
   return parts.join(", ");
 }

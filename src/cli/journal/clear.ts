@@ -4,6 +4,7 @@
  * @module
  */
 import { withLock } from "../../storage/file_lock.ts";
+import { lockOf } from "../../storage/journal.ts";
 import { chosenJournals, infoOf, type JournalPlace } from "./folder.ts";
 
 const DAY_MS = 24 * 3600_000;
@@ -18,7 +19,7 @@ export interface Cleared {
 }
 
 /**
- * Removes journals of a folder, each under its lock. Locks stay: removing one would let two processes in.
+ * Removes journals of a folder with their locks, which are held meanwhile.
  *
  * @param names all when there is none
  * @param days only those that no run has used for so long
@@ -40,25 +41,32 @@ function clearOne(
   { path }: JournalPlace,
   days: number | undefined,
 ): number | { reason: string; failed: boolean } | undefined {
-  const lock = `${path}.lock`, there = infoOf(lock);
+  const lock = lockOf(path), there = infoOf(lock);
   if (infoOf(path)?.isFile === false) return { reason: "it is no file, but a link or a folder", failed: true };
   // Locking makes or opens the file, wherever a link leads.
   if (there !== undefined && !there.isFile) return { reason: `its lock ${lock} is no file`, failed: true };
-  let gone = false;
+  let gone = false, busy = "";
   try {
-    const result = withLock(lock, () => {
-      const info = infoOf(path);
-      if (info === undefined) return gone = true;
-      if (!info.isFile) return { reason: "it is no file, but a link or a folder", failed: true };
-      const used = info.mtime?.getTime() ?? 0;
-      if (days !== undefined && Date.now() - used < days * DAY_MS) {
-        return { reason: `a run used it less than ${days} days ago`, failed: false };
-      }
-      Deno.removeSync(path);
-      return info.size;
-    }, LOCK_MS);
+    const result = withLock(
+      lock,
+      () => {
+        const info = infoOf(path);
+        if (info === undefined) return gone = true;
+        if (!info.isFile) return { reason: "it is no file, but a link or a folder", failed: true };
+        const used = info.mtime?.getTime() ?? 0;
+        if (days !== undefined && Date.now() - used < days * DAY_MS) {
+          return { reason: `a run used it less than ${days} days ago`, failed: false };
+        }
+        Deno.removeSync(path);
+        // Last: who waits for it finds that it is gone, and takes another one.
+        Deno.removeSync(lock);
+        return info.size;
+      },
+      LOCK_MS,
+      (reason) => busy = reason,
+    );
     if (gone || typeof result === "boolean") return undefined;
-    return result ?? { reason: "another process has it locked", failed: false };
+    return result ?? { reason: `in use: ${busy}`, failed: false };
   } catch (error) {
     return { reason: error instanceof Error ? error.message : String(error), failed: true };
   }

@@ -19,8 +19,8 @@ export interface JournalDamage {
   /** Byte offset in the file. */
   readonly offset: number;
   readonly bytes: number;
-  /** `head`: written anew; `middle`: removed; `end`: cut off. By the next run that opens the journal. */
-  readonly part: "head" | "middle" | "end";
+  /** `head`: written anew; `middle`: removed; `end`: cut off. By the next run that opens the journal. `unread`: nobody can tell in reasonable time. */
+  readonly part: "head" | "middle" | "end" | "unread";
 }
 
 /** A journal, but for its records. */
@@ -76,15 +76,17 @@ export interface ReadJournal {
 
 /** Reads a journal. */
 export function readJournalFacts(bytes: Uint8Array): ReadJournal {
-  const { identity, records, offsets, damage, end } = readJournal(bytes);
+  const { identity, records, offsets, damage, end, givenUp } = readJournal(bytes);
   const subject = identity && readJournalIdentity(identity);
   const places: JournalDamage[] = damage.map(({ offset, bytes }) => ({
     offset,
     bytes,
     part: identity === undefined && offset === 0 ? "head" : "middle",
   }));
-  if (identity === undefined && records.length === 0) places.push({ offset: 0, bytes: bytes.length, part: "head" });
-  else if (end < bytes.length) places.push({ offset: end, bytes: bytes.length - end, part: "end" });
+  if (givenUp) places.push({ offset: end, bytes: bytes.length - end, part: "unread" });
+  else if (identity === undefined && records.length === 0) {
+    places.push({ offset: 0, bytes: bytes.length, part: "head" });
+  } else if (end < bytes.length) places.push({ offset: end, bytes: bytes.length - end, part: "end" });
   return {
     facts: {
       program: subject &&
@@ -157,6 +159,7 @@ export function damageText({ offset, bytes, part }: JournalDamage): string {
   const what = {
     head: "the head is damaged: the next run writes it anew, and keeps the records",
     middle: "damaged: the next run removes it, and keeps the records around it",
+    unread: "looks like records everywhere and has none: not looked at further",
     end: "a record that was not finished: the next run cuts it off",
   }[part];
   return `file offset ${hex(offset)}, ${bytes} bytes: ${what}`;

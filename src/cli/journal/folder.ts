@@ -7,6 +7,7 @@ import { AnyAgcError, UsageError } from "../../errors.ts";
 import { readInputFile } from "../../guest/loaders/file_format.ts";
 import { cacheFolders, isPrivate } from "../../storage/cache_folder.ts";
 import { withLock } from "../../storage/file_lock.ts";
+import { lockOf } from "../../storage/journal.ts";
 import { didYouMean } from "../nearest.ts";
 import { type ReadJournal, readJournalFacts } from "./contents.ts";
 
@@ -91,7 +92,7 @@ export function openJournal({ path, own }: JournalPlace): ReadJournal {
   const first = read();
   if (!first.facts.damage.some(({ part }) => part === "end")) return first;
   // Somebody may be appending. The lock's file is not made for that: then nobody has ever written.
-  const lock = `${path}.lock`;
+  const lock = lockOf(path);
   return infoOf(lock)?.isFile ? withLock(lock, read, LOCK_MS) ?? first : first;
 }
 
