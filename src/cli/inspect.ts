@@ -15,7 +15,7 @@ export const INSPECT: Command = {
   summary: "say what files are, what they hold and what of it would be refused",
   details: [
     "FILE is recognized by its content: a capture, a program, a shader, a request to the recompiler, what the recompiler made of one, or what runs keep for the " +
-    "next ones (journals, pipeline caches, shader cache entries). Nothing runs and no device is needed: command streams are checked whole and followed, with memory as " +
+    "next ones (journals, pipeline caches, shader cache entries, compile costs). Nothing runs and no device is needed: command streams are checked whole and followed, with memory as " +
     "it is before any shader has run, and the programs that they dispatch are recompiled for a typical device. anyagc disasm shows streams and code as text.",
     "Every file is looked into, whatever becomes of the others. Exit code 0 when nothing is wrong, 1 when a run would refuse (or ignore) something in a file, 2 when a " +
     "file is not what it should be.",

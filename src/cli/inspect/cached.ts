@@ -1,14 +1,16 @@
 /**
- * What runs keep for the next ones, beside journals: pipeline caches and shader cache entries.
+ * What runs keep for the next ones, beside journals: pipeline caches, shader cache entries and compile costs.
  *
  * @module
  */
+import { COSTS_MAGIC, parseCosts } from "../../driver/compile_cost/cost_file.ts";
 import { ENTRY_MAGIC, readEntry } from "../../driver/shader_cache/entry.ts";
 import { hex, InvalidInputError } from "../../errors.ts";
 import { PIPELINE_CACHE_MAGIC, readDeviceIdentity, readPipelineCache } from "../../gpu/pipeline_cache_file.ts";
 import { readInputFile } from "../../guest/loaders/file_format.ts";
 import { shaderHash } from "../../recompiler/request_file.ts";
 import { RECOMPILER_VERSION } from "../../recompiler/version.ts";
+import { count } from "../count.ts";
 import { bytesText } from "../doctor/units.ts";
 import { deviceLine } from "../journal/contents.ts";
 import { beginsWith, type InspectKind, Problems } from "./kind.ts";
@@ -80,5 +82,26 @@ function requestOf(state: string): { address?: bigint; target?: string } {
   }
 }
 
+/** See src/driver/compile_cost/cost_file.ts. */
+const COSTS_KIND: InspectKind = {
+  accepts: beginsWith(COSTS_MAGIC),
+  // deno-lint-ignore require-await -- the interface is that of its neighbours
+  async inspect(file) {
+    const format = "compile costs", kind = "costs";
+    const costs = parseCosts(new TextDecoder().decode(readInputFile(file)));
+    if ("problem" in costs) {
+      return { format, data: { kind }, lines: [], problems: damaged(file, costs.problem), notes: [] };
+    }
+    const device = readDeviceIdentity(costs.identity), compiles = costs.samples.length;
+    return {
+      format,
+      data: { kind, device, compiles },
+      lines: [`${deviceLine(device)}: ${count(compiles, "compile")}`],
+      problems: new Problems(),
+      notes: [],
+    };
+  },
+};
+
 /** In the order in which they are asked. */
-export const CACHED_KINDS: readonly InspectKind[] = [PIPELINE_CACHE_KIND, SHADER_ENTRY_KIND];
+export const CACHED_KINDS: readonly InspectKind[] = [PIPELINE_CACHE_KIND, SHADER_ENTRY_KIND, COSTS_KIND];

@@ -51,7 +51,10 @@ function clearOne(
       lock,
       () => {
         const info = infoOf(path);
-        if (info === undefined) return gone = true;
+        if (info === undefined) {
+          Deno.removeSync(lock);
+          return gone = true;
+        }
         if (!info.isFile) return { reason: "it is no file, but a link or a folder", failed: true };
         const used = info.mtime?.getTime() ?? 0;
         if (days !== undefined && Date.now() - used < days * DAY_MS) {
