@@ -108,7 +108,7 @@ export function readJournalFacts(bytes: Uint8Array): ReadJournal {
 
 /** Records are trusted by their checksum alone, so what they hold is looked at before it is shown. */
 function pipelineFacts(request: RecompileRequest | undefined): PipelineFacts | undefined {
-  if (request === undefined) return undefined;
+  if (typeof request !== "object" || request === null) return undefined;
   const { code, codeAddress, waveSize, workgroupSize, userSgprCount, ldsBytes, floatMode, graphics } = request;
   const { partialThreads, windows, unalignedLoads, resolve, imageDescriptors } = request;
   const numbers = [waveSize, userSgprCount, ldsBytes, floatMode, windows ?? 0];
