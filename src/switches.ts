@@ -98,7 +98,7 @@ export const SWITCHES = [
     name: "APS5_BACKGROUND_COMPILE_KIB",
     meaning: "KiB of SPIR-V that the driver compiles ahead of use at a time, larger modules alone; 0: one at a time.",
     default: "8192",
-    where: "src/driver/pools/driver_room.ts",
+    where: "src/driver/compile_cost/compile_limit.ts",
   },
   {
     name: "APS5_DUMP_SHADERS",

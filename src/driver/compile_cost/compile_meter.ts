@@ -12,7 +12,7 @@ import { type MemoryProbe, procMemory } from "./peak_memory.ts";
 
 const MAGIC = 0x434d5431;
 const H = { Magic: 0, Slots: 1, Begun: 2, Samples: 3, GuardedAt: 4, IdleKiB: 5, Words: 8 } as const;
-/** An isolate's words: its token while it compiles or recompiles, and the bytes that it compiles. */
+/** An isolate's words: its token while it compiles or recompiles anything, and the bytes that it compiles. */
 const SLOT_WORDS = 2;
 const SAMPLE_WORDS = 3;
 const MAX_WORD = 2 ** 31 - 1;
@@ -20,6 +20,16 @@ const MAX_WORD = 2 ** 31 - 1;
 /** The shared part, for postMessage. */
 export interface CompileMeterHandle {
   readonly meter: SharedArrayBuffer;
+}
+
+/** A compile that goes on. */
+interface Measure {
+  readonly begun: number;
+  /** It began alone, and memory can be measured. */
+  readonly measured: boolean;
+  /** When it began: bytes that were resident, and the time. */
+  readonly resident: number;
+  readonly start: number;
 }
 
 /** See the module. */
@@ -30,6 +40,11 @@ export class CompileMeter implements Recoverable {
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #memory: MemoryProbe;
   readonly #samplesAt: number;
+  /** What goes on in this isolate: how much of it, and its bytes. */
+  #under = 0;
+  #bytes = 0;
+  /** In a compile that blocks this isolate. */
+  #inside = false;
 
   private constructor(self: Isolate, handle: CompileMeterHandle, memory: MemoryProbe) {
     this.#self = self;
@@ -66,38 +81,79 @@ export class CompileMeter implements Recoverable {
    * @param compiled whether the driver compiled, and did not find the result in a cache
    */
   compile<T>(bytes: number, create: () => T, compiled: (result: T) => boolean = () => true): T {
-    const words = this.#words, at = H.Words + this.#self.slot * SLOT_WORDS;
     // A part of a compile that is measured already.
-    if (Atomics.load(words, at) === this.#self.token) return create();
-    Atomics.store(words, at + 1, Math.min(bytes, MAX_WORD));
-    Atomics.store(words, at, this.#self.token);
-    const begun = Atomics.add(words, H.Begun, 1) + 1;
-    // Whoever began before is seen here; whoever begins later is seen below.
-    const measured = bytes >= LEAST_BYTES && this.#isAlone() && this.#memory.beginPeak();
-    const resident = measured ? this.#memory.resident() : 0, start = measured ? performance.now() : 0;
+    if (this.#inside) return create();
+    const measure = this.#begin(bytes);
+    this.#inside = true;
     try {
       const result = create();
-      if (measured && compiled(result)) {
-        const ms = performance.now() - start, peakBytes = Math.max(0, this.#memory.peak() - resident);
-        if (Atomics.load(words, H.Begun) === begun) this.add({ bytes, peakBytes, ms });
-      }
+      this.#learn(measure, bytes, () => compiled(result));
       return result;
     } finally {
-      Atomics.store(words, at, 0);
+      this.#inside = false;
+      this.#end(bytes);
+    }
+  }
+
+  /** {@linkcode compile} of one that goes on while this isolate does other things, also further compiles. */
+  async compileAsync<T>(
+    bytes: number,
+    create: () => Promise<T>,
+    compiled: (result: T) => boolean = () => true,
+  ): Promise<T> {
+    const measure = this.#begin(bytes);
+    try {
+      const result = await create();
+      this.#learn(measure, bytes, () => compiled(result));
+      return result;
+    } finally {
+      this.#end(bytes);
     }
   }
 
   /** Runs something else that takes memory for a while (a recompile): what compiles meanwhile does not do so alone. */
   beside<T>(work: () => T): T {
-    const words = this.#words, at = H.Words + this.#self.slot * SLOT_WORDS;
-    Atomics.store(words, at + 1, 0);
-    Atomics.store(words, at, this.#self.token);
-    Atomics.add(words, H.Begun, 1);
+    this.#enter(0);
     try {
       return work();
     } finally {
-      Atomics.store(words, at, 0);
+      this.#end(0);
     }
+  }
+
+  #begin(bytes: number): Measure {
+    const begun = this.#enter(bytes);
+    // Whoever began before is seen here; whoever begins later is seen when it ends.
+    const measured = bytes >= LEAST_BYTES && this.#isAlone() && this.#memory.beginPeak();
+    return {
+      begun,
+      measured,
+      resident: measured ? this.#memory.resident() : 0,
+      start: measured ? performance.now() : 0,
+    };
+  }
+
+  #learn({ begun, measured, resident, start }: Measure, bytes: number, compiled: () => boolean): void {
+    if (!measured || !compiled()) return;
+    const ms = performance.now() - start, peakBytes = Math.max(0, this.#memory.peak() - resident);
+    if (Atomics.load(this.#words, H.Begun) === begun) this.add({ bytes, peakBytes, ms });
+  }
+
+  /** Something begins in this isolate; its number in all isolates. */
+  #enter(bytes: number): number {
+    const words = this.#words, at = H.Words + this.#self.slot * SLOT_WORDS;
+    this.#under++;
+    this.#bytes += bytes;
+    Atomics.store(words, at + 1, Math.min(this.#bytes, MAX_WORD));
+    Atomics.store(words, at, this.#self.token);
+    return Atomics.add(words, H.Begun, 1) + 1;
+  }
+
+  #end(bytes: number): void {
+    const words = this.#words, at = H.Words + this.#self.slot * SLOT_WORDS;
+    this.#bytes -= bytes;
+    Atomics.store(words, at + 1, Math.min(this.#bytes, MAX_WORD));
+    if (--this.#under === 0) Atomics.store(words, at, 0);
   }
 
   /** Keeps a sample. Who calls is the only one that compiles. */
@@ -158,6 +214,7 @@ export class CompileMeter implements Recoverable {
   }
 
   #isAlone(): boolean {
+    if (this.#under !== 1) return false;
     const own = H.Words + this.#self.slot * SLOT_WORDS;
     for (let at = H.Words; at < this.#samplesAt; at += SLOT_WORDS) {
       if (at !== own && Atomics.load(this.#words, at) !== 0) return false;

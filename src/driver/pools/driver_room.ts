@@ -13,15 +13,13 @@ import { recompilerDevice } from "../../gpu/recompiler_device.ts";
 import type { RecompilerDevice } from "../../recompiler/request.ts";
 import { failureNotes, Journal, type JournalOptions, journalPath } from "../../storage/journal.ts";
 import { ShaderCache, type ShaderCacheHandle } from "../shader_cache/shader_cache.ts";
-import { switchNumber } from "../../switches.ts";
 import { waitForWorkAsync } from "../../sync/waits.ts";
 import type { GpuMutex } from "../../sync/gpu_mutex.ts";
 import { setTracer } from "../../sync/tracer.ts";
+import { compileLimitBytes } from "../compile_cost/compile_limit.ts";
 import type { CostFile } from "../compile_cost/cost_file.ts";
 import { MemoryGuard } from "../compile_cost/memory_guard.ts";
-import { profileCreation } from "../compile_cost/profile_draw.ts";
 import type { SharedTraceHandle } from "../recording/shared_trace.ts";
-import { decodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import type { PreparationServices } from "./preparation.ts";
 import { attachRoom, createRoom, Pool, type Room, type RoomHandle } from "./room.ts";
 import { defaultPoolWorkers, prebuildThreads } from "./room_slots.ts";
@@ -80,7 +78,6 @@ export interface DriverRoomOptions {
 
 /** As soon as the driver has compiled so long for what is not in the cache's file, it is written. */
 const SAVE_AFTER_MS = 2000;
-const DEFAULT_COMPILE_KIB = 8192;
 const ARENA_BYTES = 2 ** 32;
 /** How often the main isolate has memory looked at while something compiles with a hold, in milliseconds. */
 const GUARD_MS = 250;
@@ -213,11 +210,7 @@ export class DriverRoom {
   }
 
   /** Whoever creates a pipeline records it, at once: so it is there for the next run, however this one ends. */
-  #created({ request: { spirv }, ms, hit, record }: Creation): void {
-    if (!hit) {
-      const address = () => record && decodeRecorded(record, this.recompilerDevice)?.codeAddress;
-      profileCreation({ words: spirv.length, ms, address });
-    }
+  #created({ ms, hit, record }: Creation): void {
     const words = this.#words, whole = Math.round(ms);
     Atomics.add(words, W.Created, 1);
     Atomics.add(words, W.CreatedMs, whole);
@@ -431,8 +424,7 @@ export class OwnedDriverRoom extends DriverRoom {
 export function openDriverRoom(device: GpuDevice, options: DriverRoomOptions = {}): OwnedDriverRoom {
   const half = defaultPoolWorkers(navigator.hardwareConcurrency);
   const workers = options.workers ?? [half, prebuildThreads() ?? half, half] as const;
-  const compileBytes = options.compileBytes ??
-    (switchNumber("APS5_BACKGROUND_COMPILE_KIB") ?? DEFAULT_COMPILE_KIB) * 1024;
+  const compileBytes = options.compileBytes ?? compileLimitBytes();
   const { trace, costs } = options, known = costs?.read();
   const room = createRoom({
     workers,

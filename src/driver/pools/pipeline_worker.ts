@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { DeviceCapabilities } from "../../gpu/capabilities.ts";
 import { compilesAtDispatch, WarmUpDevice } from "../../gpu/warm_up.ts";
 import { SyncError } from "../../sync/sync_error.ts";
 import type { PipelineRequest } from "../vulkan/pipeline_request.ts";
@@ -41,22 +40,32 @@ export function servePipelines(): void {
   });
 }
 
+/** Where pipelines are compiled to the end. */
+type WarmUps = Pick<WarmUpDevice, "warm" | "destroy">;
+
 /** Creates pipelines to the end: also what the driver leaves to the first dispatch. */
-class WarmDriver implements PipelineDriver<PipelineRequest> {
+export class WarmDriver implements PipelineDriver<PipelineRequest> {
   readonly cached: PipelineDriver<PipelineRequest>["cached"];
   readonly #driver: VulkanPipelineDriver;
-  readonly #capabilities: DeviceCapabilities;
+  readonly #open: (() => WarmUps) | undefined;
   readonly #log: LogLine;
   readonly #costs: CompileMeter;
-  #device: WarmUpDevice | undefined;
+  #device: WarmUps | undefined;
   #wanted: boolean;
 
-  constructor({ driver, device: { capabilities }, room: { costs } }: DriverRoom, log: LogLine) {
+  /** @param open where pipelines are compiled to the end; undefined where the driver leaves nothing to the first dispatch */
+  constructor(
+    { driver, device: { capabilities }, room: { costs } }: Pick<DriverRoom, "driver" | "device" | "room">,
+    log: LogLine,
+    open: (() => WarmUps) | undefined = compilesAtDispatch(capabilities)
+      ? () => new WarmUpDevice(capabilities.name)
+      : undefined,
+  ) {
     this.#driver = driver;
     this.#costs = costs;
-    this.#capabilities = capabilities;
+    this.#open = open;
     this.#log = log;
-    this.#wanted = compilesAtDispatch(capabilities);
+    this.#wanted = open !== undefined;
     this.cached = driver.cached;
   }
 
@@ -70,6 +79,10 @@ class WarmDriver implements PipelineDriver<PipelineRequest> {
     });
   }
 
+  giveBack(): void {
+    this.#driver.giveBack();
+  }
+
   close(): void {
     this.#device?.destroy();
   }
@@ -77,7 +90,7 @@ class WarmDriver implements PipelineDriver<PipelineRequest> {
   /** The pipeline is as good as without it, only slower at first: a failure is said once. */
   #warm({ spirv, subgroupSize, specialization }: PipelineRequest): void {
     try {
-      this.#device ??= new WarmUpDevice(this.#capabilities.name);
+      this.#device ??= this.#open!();
       this.#device.warm({
         spirv,
         requiredSubgroupSize: subgroupSize,

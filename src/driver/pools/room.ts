@@ -159,7 +159,7 @@ function attachAs(self: Isolate, handle: RoomHandle): Room {
 }
 
 /** Has this isolate's structures put down what takes time, if somebody asked. */
-function traceAs(name: string, handle: SharedTraceHandle | undefined, self: Isolate): void {
+export function traceAs(name: string, handle: SharedTraceHandle | undefined, self: Isolate): void {
   setTracer(handle && new TraceLane(handle, self, name));
 }
 

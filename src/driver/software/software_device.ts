@@ -4,6 +4,7 @@ import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { Program } from "../../guest/program.ts";
 import type { DeviceDescription, ProgramRun, RunHooks, StartHooks, WrappableDevice } from "../device.ts";
 import { runProgram } from "../run_program.ts";
+import { checkRunSwitches } from "../run_switches.ts";
 import { SoftwareExecutor } from "./software_executor.ts";
 
 /** The device of last resort: runs guest programs in the reference interpreter, without Vulkan and without native code. Exact, and slow. */
@@ -17,6 +18,7 @@ export class SoftwareDevice implements WrappableDevice {
   }
 
   run(program: Program, { wrap = (each) => each, timeline }: RunHooks = {}): ProgramRun {
+    checkRunSwitches();
     const memory = new GuestMemory(new ArrayAllocator());
     const executor = new SoftwareExecutor({ target: program.target });
     try {

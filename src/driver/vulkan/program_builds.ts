@@ -5,15 +5,16 @@
  * @module
  */
 import type { GpuDevice } from "../../gpu/device.ts";
-import { type ComputePipeline, createComputePipeline, destroyPipeline } from "../../gpu/pipelines.ts";
+import { type ComputePipeline, destroyPipeline } from "../../gpu/pipelines.ts";
 import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
-import { profileCreation } from "../compile_cost/profile_draw.ts";
+import { VulkanPipelineDriver } from "../pools/vulkan_driver.ts";
 import type { RegisteredShader } from "../registry/programs.ts";
 import type { RequestDump } from "../request_dump.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import type { PipelineStore } from "../warm_start/pipeline_store.ts";
+import { encodeRecorded } from "../warm_start/recorded_pipeline.ts";
 import { pipelineRequest } from "./pipeline_request.ts";
 
 /** A recompiled program. */
@@ -81,12 +82,14 @@ export class LocalBuilds implements ProgramBuilds {
   readonly #device: GpuDevice;
   readonly #layout: bigint;
   readonly #options: LocalBuildsOptions;
+  readonly #creator: Pick<PipelineStore, "create">;
 
   /** @param layout VkPipelineLayout of all programs; stays the caller's */
   constructor(device: GpuDevice, layout: bigint, options: LocalBuildsOptions) {
     this.#device = device;
     this.#layout = layout;
     this.#options = options;
+    this.#creator = options.store ?? new VulkanPipelineDriver(device, 0n);
   }
 
   artifact(request: RecompileRequest): MadeArtifact {
@@ -109,19 +112,9 @@ export class LocalBuilds implements ProgramBuilds {
   pipeline(request: RecompileRequest, { artifact, ready }: MadeArtifact): MadePipeline {
     // A reference of 1: the store's.
     if (ready !== undefined) return { handle: ready.handle, createMs: 0, reference: 1 };
-    const { store } = this.#options, start = performance.now();
-    const { spirv, layout, subgroupSize } = pipelineRequest(artifact, this.#layout);
-    const pipeline = createComputePipeline(this.#device, {
-      spirv,
-      layout,
-      requiredSubgroupSize: subgroupSize,
-      fullSubgroups: subgroupSize !== undefined,
-      cache: store?.cache?.handle,
-    });
-    const createMs = performance.now() - start;
-    profileCreation({ words: spirv.length, ms: createMs, address: request.codeAddress });
-    store?.created(request, artifact, pipeline, createMs);
-    return { handle: pipeline.handle, createMs, reference: 0 };
+    const start = performance.now(), record = encodeRecorded(request, artifact.codeWords);
+    const handle = this.#creator.create(pipelineRequest(artifact, this.#layout), record);
+    return { handle, createMs: performance.now() - start, reference: 0 };
   }
 
   pin(): number {

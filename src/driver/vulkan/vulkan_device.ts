@@ -18,6 +18,7 @@ import type {
 import type { OwnedDriverRoom } from "../pools/driver_room.ts";
 import { dispatchingQueues } from "../queues/dispatching.ts";
 import { openRequestDump } from "../request_dump.ts";
+import { checkRunSwitches } from "../run_switches.ts";
 import { addNotes, runProgram, type RunResult } from "../run_program.ts";
 import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import { openShaderCache } from "../shader_cache/open_cache.ts";
@@ -85,6 +86,7 @@ export class VulkanDevice implements WrappableDevice {
     progress?: (done: number, total: number) => void,
     { starts = false, records = false }: NextRun = {},
   ): Promise<PreparedRun | undefined> {
+    checkRunSwitches();
     this.#forget();
     const journal = openJournal(this.#gpu, program), known = journal !== undefined && journal.records.length > 0;
     if (starts && this.#runsAtOnce(program) && (records || !isDoneSooner(program, known))) {
@@ -96,10 +98,10 @@ export class VulkanDevice implements WrappableDevice {
       this.#gpu,
       recompilerDevice(this.#gpu.capabilities, float, endsLoops),
       journal,
-      this.#shaderCache(),
+      { shaders: this.#shaderCache(), trace: this.#trace },
     );
-    if (store === undefined) return undefined;
     this.#prepared = { program, store };
+    if (!store.keeps) return undefined;
     const replay: ReplayResult = await store.replay({ progress });
     return {
       replay,
@@ -117,6 +119,7 @@ export class VulkanDevice implements WrappableDevice {
   }
 
   run(program: Program, hooks: RunHooks = {}): ProgramRun {
+    checkRunSwitches();
     const run = this.#run(program, false, hooks);
     if (run.result.error?.code !== UNALIGNED_LOAD) return run;
     // Rare, and only known when it happens: once more from the start, with programs that can do it.
@@ -125,6 +128,7 @@ export class VulkanDevice implements WrappableDevice {
   }
 
   async start(program: Program, hooks: StartHooks = {}): Promise<ProgramRun> {
+    checkRunSwitches();
     const inTurns = this.#inTurns === program && hooks.timeline === undefined;
     if (inTurns || !this.#runsAtOnce(program)) return this.run(program, hooks);
     const { CannotShare, runAtOnce } = await import("./run_at_once.ts");

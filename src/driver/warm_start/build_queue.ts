@@ -1,31 +1,44 @@
-/** Creations under way, bounded in number and in bytes. */
+import type { OwnBudget } from "../pools/own_budget.ts";
+
+/** While something waits, memory is looked at again at least so often, in milliseconds. */
+const LOOK_MS = 250;
+
+/** Creations under way, bounded in number, and in bytes by a budget. */
 export class BuildQueue {
   readonly #limit: number;
-  readonly #budget: number;
+  readonly #budget: Pick<OwnBudget, "tryHold" | "release">;
   readonly #running = new Set<Promise<void>>();
-  #bytes = 0;
 
-  /** @param limit creations at a time  @param budget bytes of SPIR-V at a time, unless a single one has more */
-  constructor(limit: number, budget: number) {
+  /** @param limit creations at a time  @param budget bytes of SPIR-V at a time */
+  constructor(limit: number, budget: Pick<OwnBudget, "tryHold" | "release">) {
     this.#limit = limit;
     this.#budget = budget;
   }
 
-  /** Starts `work` as soon as there is room for it; one that is larger than the budget runs alone. */
+  /** Starts `work` as soon as there is room for it, and the budget has a hold of so many bytes for it. */
   async start(bytes: number, work: () => Promise<void>): Promise<void> {
-    while (this.#running.size >= this.#limit || (this.#running.size > 0 && this.#bytes + bytes > this.#budget)) {
-      await Promise.race(this.#running);
+    let hold: number | undefined;
+    while (this.#running.size >= this.#limit || (hold = this.#budget.tryHold(bytes)) === undefined) {
+      await this.#change();
     }
-    this.#bytes += bytes;
-    const running = work().finally(() => {
-      this.#bytes -= bytes;
-      this.#running.delete(running);
-    });
+    const held = hold,
+      running = work().finally(() => {
+        this.#budget.release(held);
+        this.#running.delete(running);
+      });
     this.#running.add(running);
   }
 
   /** Waits for all. */
   async finished(): Promise<void> {
     await Promise.all(this.#running);
+  }
+
+  /** Waits until something has ended, or a while. */
+  async #change(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, LOOK_MS);
+    await Promise.race([...this.#running, promise]);
+    clearTimeout(timer);
   }
 }

@@ -14,6 +14,8 @@ import { Journal, lockOf } from "../../storage/journal.ts";
 import { switchFlag } from "../../switches.ts";
 import type { JournalPlace } from "../pools/driver_room.ts";
 import { CostFile } from "../compile_cost/cost_file.ts";
+import { OwnBudget } from "../pools/own_budget.ts";
+import type { SharedTraceHandle } from "../recording/shared_trace.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
 import { PipelineStore } from "./pipeline_store.ts";
 import { journalIdentity } from "./recorded_pipeline.ts";
@@ -38,7 +40,7 @@ export function openJournal(device: GpuDevice, program: Program): Journal | unde
 }
 
 /**
- * The pipelines of a program on a device, as the switches want them kept; undefined when they want nothing, or there is no folder.
+ * The pipelines of a program on a device whose queues run in turns, kept as the switches want it.
  *
  * @param journal of {@linkcode openJournal}
  */
@@ -46,14 +48,14 @@ export function openPipelineStore(
   device: GpuDevice,
   recompilerDevice: RecompilerDevice,
   journal: Journal | undefined,
-  shaders?: ShaderCache,
-): PipelineStore | undefined {
-  const parent = switchFlag("ANYAGC_NO_PIPELINE_CACHE") ? undefined : cacheFolder();
-  if (journal === undefined && parent === undefined) return undefined;
+  { shaders, trace }: { shaders?: ShaderCache; trace?: SharedTraceHandle } = {},
+): PipelineStore {
+  const { cache, costs } = openCaches(device);
   return new PipelineStore(device, recompilerDevice, {
-    cache: parent === undefined ? undefined : openPipelineCache(device, pipelineFolder(parent)),
+    cache,
     shaders,
     journal,
+    budget: new OwnBudget({ costs, trace }),
   });
 }
 
@@ -71,23 +73,32 @@ export interface RoomStore {
   readonly notes: readonly string[];
 }
 
-/** {@linkcode openPipelineStore} for a program whose queues run in isolates of their own. */
+/**
+ * {@linkcode openPipelineStore} for a program whose queues run in isolates of their own; undefined when the switches want nothing, or there is
+ * no folder.
+ */
 export function openRoomStore(
   device: GpuDevice,
   program: Program,
   journal: Journal | undefined,
 ): RoomStore | undefined {
-  const parent = switchFlag("ANYAGC_NO_PIPELINE_CACHE") ? undefined : cacheFolder();
-  if (journal === undefined && parent === undefined) return undefined;
-  const identity = deviceIdentity(device.capabilities);
-  const cache = parent === undefined ? undefined : openPipelineCache(device, pipelineFolder(parent));
+  const { cache, costs } = openCaches(device);
+  if (journal === undefined && cache === undefined) return undefined;
   return {
     cache,
-    costs: parent === undefined ? undefined : new CostFile(pipelineFolder(parent), identity),
-    place: journal && { folder: journal.folder, ...journalIdentity(program, identity) },
+    costs,
+    place: journal && { folder: journal.folder, ...journalIdentity(program, deviceIdentity(device.capabilities)) },
     records: journal?.records ?? [],
     notes: [...journal?.notes ?? [], ...cache?.notes ?? []],
   };
+}
+
+/** What is kept of a device, whatever runs on it. */
+function openCaches(device: GpuDevice): { cache?: PipelineCache; costs?: CostFile } {
+  const parent = switchFlag("ANYAGC_NO_PIPELINE_CACHE") ? undefined : cacheFolder();
+  if (parent === undefined) return {};
+  const folder = pipelineFolder(parent);
+  return { cache: openPipelineCache(device, folder), costs: new CostFile(folder, deviceIdentity(device.capabilities)) };
 }
 
 function pipelineFolder(parent: string): string {

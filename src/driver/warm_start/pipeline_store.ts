@@ -4,13 +4,11 @@
  *
  * @module
  */
+import { hex } from "../../errors.ts";
 import type { GpuDevice } from "../../gpu/device.ts";
 import type { PipelineCache } from "../../gpu/pipeline_cache.ts";
 import {
   type ComputePipeline,
-  type ComputePipelineRequest,
-  createComputePipeline,
-  createComputePipelineAsync,
   createPipelineLayout,
   destroyPipeline,
   destroyPipelineLayout,
@@ -18,12 +16,14 @@ import {
 import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
 import { failureNotes, type Journal } from "../../storage/journal.ts";
+import { tracer } from "../../sync/tracer.ts";
+import { OwnBudget } from "../pools/own_budget.ts";
+import { defaultPoolWorkers } from "../pools/room_slots.ts";
+import { type Creation, VulkanPipelineDriver } from "../pools/vulkan_driver.ts";
 import type { ShaderCache } from "../shader_cache/shader_cache.ts";
+import { type PipelineRequest, pipelineRequest } from "../vulkan/pipeline_request.ts";
 import { BuildQueue } from "./build_queue.ts";
-import { decodeRecorded, encodeRecorded, stateKey } from "./recorded_pipeline.ts";
-
-/** SPIR-V bytes that the driver compiles at a time, unless a single module has more: the compile budget of a replay. */
-const BUDGET_BYTES = 8 << 20;
+import { decodeRecorded, stateKey } from "./recorded_pipeline.ts";
 
 /** A pipeline that was created before the run. */
 export interface ReadyPipeline {
@@ -52,8 +52,6 @@ export interface ReplayOptions {
   progress?(done: number, total: number): void;
   /** Creations at a time: half the hardware threads by default. */
   readonly threads?: number;
-  /** See the module; 8 MiB by default. */
-  readonly budgetBytes?: number;
 }
 
 /** Parts of a store; a run may have either, both or none. */
@@ -62,6 +60,8 @@ export interface PipelineStoreParts {
   readonly journal?: Journal;
   /** Spares the replay most of the recompiling; stays the caller's. */
   readonly shaders?: ShaderCache;
+  /** Of all compiles; one without a file of costs when left out. */
+  readonly budget?: OwnBudget;
 }
 
 /** The pipelines of one program on one device, between its runs. */
@@ -72,6 +72,8 @@ export class PipelineStore {
   used = 0;
   /** Pipelines that a dispatch had to wait for: not in the journal. */
   built = 0;
+  readonly #budget: OwnBudget;
+  readonly #driver: VulkanPipelineDriver;
   readonly #device: GpuDevice;
   readonly #recompilerDevice: RecompilerDevice;
   readonly #shaders: ShaderCache | undefined;
@@ -88,6 +90,18 @@ export class PipelineStore {
     this.cache = parts.cache;
     this.journal = parts.journal;
     this.#shaders = parts.shaders;
+    this.#budget = parts.budget ?? new OwnBudget();
+    this.#driver = new VulkanPipelineDriver(
+      device,
+      this.cache?.handle ?? 0n,
+      (made) => this.#created(made),
+      this.#budget,
+    );
+  }
+
+  /** Something of it is kept for the next run. */
+  get keeps(): boolean {
+    return this.journal !== undefined || this.cache !== undefined;
   }
 
   /** What went wrong with the files, for people. */
@@ -97,29 +111,26 @@ export class PipelineStore {
       ...journal?.notes ?? [],
       ...journal === undefined ? [] : failureNotes(journal.path, journal.failures),
       ...cache?.notes ?? [],
+      ...this.#budget.notes,
     ];
   }
 
   /**
-   * Creates the recorded pipelines, once each: this isolate recompiles, threads of the driver compile. What the driver has in its caches
-   * goes first and without the budget, where it can tell.
+   * Creates the recorded pipelines, once each: this isolate recompiles, threads of the system compile within the budget. What the driver has in its
+   * caches goes first and without the budget, where it can tell.
    */
   async replay(options: ReplayOptions = {}): Promise<ReplayResult> {
     const start = performance.now(), records = this.journal?.records ?? [];
-    const threads = options.threads ?? Math.max(1, navigator.hardwareConcurrency >> 1);
-    const queue = new BuildQueue(threads, options.budgetBytes ?? BUDGET_BYTES);
+    const queue = new BuildQueue(options.threads ?? defaultPoolWorkers(navigator.hardwareConcurrency), this.#budget);
     const counts = { created: 0, hits: 0, failed: 0 };
     const layout = createPipelineLayout(this.#device);
     try {
       for (const [index, record] of records.entries()) {
         options.progress?.(index, records.length);
-        const work = this.#recompiled(record);
-        if (work === undefined) {
-          counts.failed++;
-          continue;
-        }
-        if (!this.#createCached(work, layout, counts)) {
-          await queue.start(work.artifact.spirv.byteLength, () => this.#create(work, layout, counts));
+        const work = this.#recompiled(record, layout);
+        if (work === undefined) counts.failed++;
+        else if (!this.#createCached(work, counts)) {
+          await queue.start(work.request.spirv.byteLength, () => this.#create(work, counts));
         }
       }
     } finally {
@@ -127,7 +138,7 @@ export class PipelineStore {
       destroyPipelineLayout(this.#device, layout);
     }
     options.progress?.(records.length, records.length);
-    this.cache?.save();
+    this.save();
     return { recorded: records.length, ...counts, ms: performance.now() - start };
   }
 
@@ -142,16 +153,17 @@ export class PipelineStore {
     return ready;
   }
 
-  /** A dispatch created a pipeline that {@linkcode find} did not have: it is recorded for the next run. */
-  created(request: RecompileRequest, { codeWords }: Artifact, { feedback }: ComputePipeline, ms: number): void {
+  /** Creates a pipeline that {@linkcode find} did not have, for a dispatch, and records it for the next run. */
+  create(request: PipelineRequest, record: Uint8Array): bigint {
+    const pipeline = this.#driver.create(request, record);
     this.built++;
-    this.cache?.created(ms, feedback?.cacheHit ?? false);
-    this.journal?.append(encodeRecorded(request, codeWords));
+    return pipeline;
   }
 
   /** A run is over: what is not on the disk yet goes there. */
   save(): void {
     this.cache?.save();
+    this.#budget.save();
   }
 
   /** Destroys the pipelines of the replay, which the device must not be using, and the cache. */
@@ -161,32 +173,40 @@ export class PipelineStore {
     for (const { pipeline } of [...this.#ready.values()].flat()) destroyPipeline(this.#device, pipeline);
     this.#ready.clear();
     this.cache?.close();
+    this.#budget.close();
   }
 
-  #recompiled(record: Uint8Array): Work | undefined {
-    const request = decodeRecorded(record, this.#recompilerDevice);
-    if (request === undefined) return undefined;
+  #recompiled(record: Uint8Array, layout: bigint): Work | undefined {
+    const program = decodeRecorded(record, this.#recompilerDevice);
+    if (program === undefined) return undefined;
     try {
-      const kept = this.#shaders?.find(request), artifact = kept ?? recompile(request);
-      if (kept === undefined) this.#shaders?.add(request, artifact);
-      return { request, artifact, key: stateKey(request) };
+      const artifact = this.#shaders?.find(program) ?? this.#recompile(program);
+      return {
+        record,
+        code: program.code,
+        artifact,
+        request: pipelineRequest(artifact, layout),
+        key: stateKey(program),
+      };
     } catch {
       // Whatever it is, the dispatch that needs the program says it, with its place.
       return undefined;
     }
   }
 
+  #recompile(program: RecompileRequest): Artifact {
+    const start = performance.now(), artifact = this.#budget.beside(() => recompile(program));
+    tracer?.span("recompile", `recompile ${hex(program.codeAddress)}`, start, performance.now());
+    this.#shaders?.add(program, artifact);
+    return artifact;
+  }
+
   /** Creates it if the driver need not compile; false if it must, or cannot tell. */
-  #createCached(work: Work, layout: bigint, counts: Counts): boolean {
-    if (!this.#device.capabilities.features.includes("pipelineCreationCacheControl")) return false;
-    const start = performance.now();
+  #createCached(work: Work, counts: Counts): boolean {
     try {
-      const pipeline = createComputePipeline(this.#device, {
-        ...this.#pipelineRequest(work, layout),
-        onlyCached: true,
-      });
+      const pipeline = this.#driver.cached?.(work.request, work.record);
       if (pipeline === undefined) return false;
-      this.#add(work, pipeline, performance.now() - start, counts);
+      this.#add(work, pipeline, counts);
       counts.hits++;
       return true;
     } catch {
@@ -194,39 +214,37 @@ export class PipelineStore {
     }
   }
 
-  async #create(work: Work, layout: bigint, counts: Counts): Promise<void> {
-    const start = performance.now();
+  /** Compiles it, with a hold of the budget. */
+  async #create(work: Work, counts: Counts): Promise<void> {
     try {
-      const pipeline = await createComputePipelineAsync(this.#device, this.#pipelineRequest(work, layout));
-      this.#add(work, pipeline!, performance.now() - start, counts);
+      this.#add(work, await this.#driver.createAsync(work.request, work.record), counts);
     } catch {
       counts.failed++;
+    } finally {
+      this.#driver.giveBack();
     }
   }
 
-  #pipelineRequest({ artifact: { spirv, subgroupSize } }: Work, layout: bigint): ComputePipelineRequest {
-    return {
-      spirv,
-      layout,
-      requiredSubgroupSize: subgroupSize,
-      fullSubgroups: subgroupSize !== undefined,
-      cache: this.cache?.handle,
-    };
-  }
-
-  #add({ request: { code }, artifact, key }: Work, pipeline: ComputePipeline, ms: number, counts: Counts): void {
+  #add({ code, artifact, key }: Work, handle: bigint, counts: Counts): void {
     counts.created++;
-    this.cache?.created(ms, pipeline.feedback?.cacheHit ?? false);
-    const ready = this.#ready.get(key), entry = { artifact, pipeline, code, used: false };
+    const ready = this.#ready.get(key), entry = { artifact, pipeline: { handle }, code, used: false };
     if (ready === undefined) this.#ready.set(key, [entry]);
     else ready.push(entry);
+  }
+
+  /** A record of the journal is there already. */
+  #created({ ms, hit, record }: Creation): void {
+    this.cache?.created(ms, hit);
+    if (record !== undefined) this.journal?.append(record);
   }
 }
 
 /** A record on its way to a pipeline. */
 interface Work {
-  readonly request: RecompileRequest;
+  readonly record: Uint8Array;
+  readonly code: Uint32Array;
   readonly artifact: Artifact;
+  readonly request: PipelineRequest;
   readonly key: string;
 }
 

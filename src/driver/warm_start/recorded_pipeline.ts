@@ -23,9 +23,19 @@ export function encodeRecorded(request: RecompileRequest, codeWords: number): Ui
 
 /** A record's request; undefined for one of another version, or of none. */
 export function decodeRecorded(payload: Uint8Array, device: RecompilerDevice): RecompileRequest | undefined {
+  const request = decoded(payload);
+  return request && { ...request, device };
+}
+
+/** Guest address of a record's program; undefined where {@linkcode decodeRecorded} has no request. */
+export function recordedAddress(payload: Uint8Array): bigint | undefined {
+  return decoded(payload)?.codeAddress;
+}
+
+function decoded(payload: Uint8Array): Omit<RecompileRequest, "device"> | undefined {
   try {
     const [version, request] = decodeData(payload) as [number, Omit<RecompileRequest, "device">];
-    return version === VERSION ? { ...request, device } : undefined;
+    return version === VERSION ? request : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CompileMeter } from "../../../src/driver/compile_cost/compile_meter.ts";
 import { KEPT_SAMPLES } from "../../../src/driver/compile_cost/learned_cost.ts";
 import type { MemoryProbe } from "../../../src/driver/compile_cost/peak_memory.ts";
@@ -61,6 +61,44 @@ Deno.test("a compile teaches nothing if another began before it, or meanwhile: m
   assertEquals([a.learned, a.compiling], [0, 0], "neither the outer one, nor the inner one");
   a.compile(100 * KIB, () => {});
   assertEquals(a.learned, 1);
+});
+
+Deno.test("compiles on other threads teach only what one of them alone cost, with nothing beside it in its isolate or others", async () => {
+  const { memory, meters: [a, b] } = setUp();
+  /** A compile that goes on until it is told to end. */
+  const begin = (meter: CompileMeter, bytes: number) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const running = meter.compileAsync(bytes, () => promise);
+    return () => (resolve(), running);
+  };
+  const alone = begin(a, 100 * KIB);
+  memory.spike(300 * KIB);
+  assertEquals([a.compiling, b.compiling], [100 * KIB, 100 * KIB]);
+  await alone();
+  assertEquals([a.samples().map(({ peakBytes }) => peakBytes), a.compiling], [[300 * KIB], 0]);
+  const two = [begin(a, 100 * KIB), begin(a, 200 * KIB)];
+  assertEquals(b.compiling, 300 * KIB);
+  await two[0]();
+  assertEquals(b.compiling, 200 * KIB, "the other one goes on");
+  await two[1]();
+  for (
+    const besides of [
+      () => a.beside(() => {}),
+      () => b.beside(() => {}),
+      () => a.compile(100 * KIB, () => {}),
+      () => b.compile(100 * KIB, () => {}),
+    ]
+  ) {
+    const end = begin(a, 100 * KIB);
+    besides();
+    assertEquals(b.compiling, 100 * KIB);
+    await end();
+  }
+  assertEquals([a.learned, a.compiling], [1, 0]);
+  await a.compileAsync(100 * KIB, () => Promise.resolve(), () => false);
+  const failing = a.compileAsync(100 * KIB, () => Promise.reject(new Error("the driver says no")));
+  await assertRejects(() => failing, Error, "the driver says no");
+  assertEquals([a.learned, a.compiling], [1, 0], "nor what was in a cache, nor a failure");
 });
 
 Deno.test("a compile teaches nothing if something is recompiled before it or meanwhile", () => {

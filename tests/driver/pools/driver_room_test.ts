@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { openDriverRoom } from "../../../src/driver/pools/driver_room.ts";
+import { openDriverRoom, type OwnedDriverRoom } from "../../../src/driver/pools/driver_room.ts";
 import { createRoom, Pool } from "../../../src/driver/pools/room.ts";
 import { defaultPoolWorkers, ROOM_SLOTS } from "../../../src/driver/pools/room_slots.ts";
 import { UsageError } from "../../../src/errors.ts";
@@ -35,6 +35,27 @@ deviceTest(
       }
     }),
 );
+
+deviceTest("without switches each pool has half the hardware threads, also that of the replay", async (device) => {
+  const cores = Object.getOwnPropertyDescriptor(navigator, "hardwareConcurrency");
+  const module = new URL("./silent_worker.ts", import.meta.url), pools = [Pool.Preparation, Pool.Prebuild, Pool.Replay];
+  Object.defineProperty(navigator, "hardwareConcurrency", { value: 6, configurable: true });
+  let room;
+  try {
+    await withSwitches({ [THREADS]: "" }, () => {
+      room = openDriverRoom(device, {
+        arenaBytes: 1 << 20,
+        pools: Object.fromEntries(pools.map((pool) => [pool, { module }])),
+      });
+    });
+  } finally {
+    if (cores === undefined) delete (navigator as { hardwareConcurrency?: number }).hardwareConcurrency;
+    else Object.defineProperty(navigator, "hardwareConcurrency", cores);
+  }
+  const opened = room as unknown as OwnedDriverRoom;
+  assertEquals(pools.map((pool) => opened.start(pool).size), [3, 3, 3]);
+  await opened.close();
+});
 
 deviceTest("without switches the budget is 8,192 KiB; 0 KiB is one compile at a time", async (device) => {
   for (const [value, limit] of [["", 8192 * 1024], ["0", 1]] as const) {

@@ -1,9 +1,11 @@
 import { assertEquals } from "@std/assert";
+import { OwnBudget } from "../../../src/driver/pools/own_budget.ts";
 import { BuildQueue } from "../../../src/driver/warm_start/build_queue.ts";
 
 /** Starts work of these sizes; `log` tells what goes on at each start. Each work ends when the next one cannot start. */
 async function starts(limit: number, budget: number, sizes: readonly number[]): Promise<string[]> {
-  const queue = new BuildQueue(limit, budget), log: string[] = [], running: { size: number; end(): void }[] = [];
+  const own = new OwnBudget({ compileBytes: budget });
+  const queue = new BuildQueue(limit, own), log: string[] = [], running: { size: number; end(): void }[] = [];
   for (const size of sizes) {
     let started = false;
     const start = queue.start(size, () => {
@@ -15,12 +17,15 @@ async function starts(limit: number, budget: number, sizes: readonly number[]): 
     for (;;) {
       for (let turn = 0; turn < 10; turn++) await Promise.resolve();
       if (started) break;
+      assertEquals(own.heldBytes, running.reduce((sum, { size }) => sum + size, 0));
       running.shift()!.end();
     }
     await start;
   }
   running.forEach(({ end }) => end());
   await queue.finished();
+  assertEquals(own.heldBytes, 0);
+  own.close();
   return log;
 }
 

@@ -59,10 +59,11 @@ const program = manyPipelines(1, count);
 const { name, identity } = journalIdentity(program, deviceIdentity(gpu.capabilities));
 const journal = new Journal(folder, name, identity);
 const store = new PipelineStore(gpu, recompilerDevice(gpu.capabilities, float, endsLoops), { cache, journal });
-const created = store.created.bind(store);
-store.created = (...args) => {
-  created(...args);
+const create = store.create.bind(store);
+store.create = (...args) => {
+  const pipeline = create(...args);
   say("recorded", last);
+  return pipeline;
 };
 await store.replay({ threads: 2 });
 store.notes.forEach((note) => say("note", note));

@@ -1,45 +1,14 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { chain } from "../../../../bench/programs/chains.ts";
 import { CostFile } from "../../../../src/driver/compile_cost/cost_file.ts";
 import { LEAST_BYTES } from "../../../../src/driver/compile_cost/learned_cost.ts";
 import { procMemory } from "../../../../src/driver/compile_cost/peak_memory.ts";
-import { resetProfile } from "../../../../src/driver/compile_cost/profile_draw.ts";
 import { LocalBuilds } from "../../../../src/driver/vulkan/program_builds.ts";
 import { RoomBuilds } from "../../../../src/driver/vulkan/room_builds.ts";
 import { createPipelineLayout, destroyPipelineLayout } from "../../../../src/gpu/pipelines.ts";
 import { deviceIdentity } from "../../../../src/gpu/pipeline_cache_file.ts";
-import type { RecompilerDevice, RecompileRequest } from "../../../../src/recompiler/request.ts";
-import { makeRequest } from "../../../support/lift.ts";
 import { deviceTest } from "../../../support/vulkan.ts";
+import { chainRequest as request, profiled } from "../../compile_cost/support.ts";
 import { inRoom } from "./run.ts";
-
-function request(operations: number, device: RecompilerDevice): RecompileRequest {
-  return makeRequest({
-    code: chain("queue", operations, 0x3f80_0203),
-    codeAddress: 0x2_0000_1200n,
-    target: "gfx1013",
-    userSgprCount: 8,
-    workgroupIds: [true, false, false],
-    dx10Clamp: false,
-    device,
-  });
-}
-
-/** Lines of APS5_PROFILE_DRAW while an action runs, of modules over so many words. */
-async function profiled(words: number, action: () => void | Promise<void>): Promise<string[]> {
-  const lines: string[] = [], print = console.error;
-  Deno.env.set("APS5_PROFILE_DRAW", "1");
-  resetProfile(words);
-  console.error = (line) => lines.push(String(line));
-  try {
-    await action();
-  } finally {
-    console.error = print;
-    Deno.env.delete("APS5_PROFILE_DRAW");
-    resetProfile();
-  }
-  return lines;
-}
 
 deviceTest(
   "what a compile cost is learned, kept on the disk for the device, and there in the next room",
