@@ -1,5 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { COMMANDS } from "../../src/cli/commands.ts";
+import { writeAgcap } from "../../src/guest/agcap/write_agcap.ts";
+import { everything } from "../guest/agcap/support.ts";
+import { withCache, writeJournal } from "./journal/support.ts";
 import { anyagc, projectFile, vulkanTest } from "./support.ts";
 
 const PROGRAM = projectFile("shaders/julia/program.json");
@@ -35,6 +38,7 @@ function documented(
 documented("anyagc.version/1", "--version", ["name", "version", "kind", "deno", "target"], Deno.test, "--version");
 documented("anyagc.error/1", "a wrong command line", ["error"], Deno.test, "rnu");
 documented("anyagc.disasm/1", "disasm", ["file", "kind", "submissions", "shaders"], Deno.test, "disasm", PROGRAM);
+documented("anyagc.inspect/1", "inspect", ["inputs"], Deno.test, "inspect", PROGRAM);
 documented("anyagc.bench/1", "bench", ["quick", "tables"], Deno.test, "bench", "recompile", "--quick");
 documented("anyagc.completions/1", "completions", ["shell", "script"], Deno.test, "completions", "zsh");
 documented("anyagc.doctor/1", "doctor", ["ok", "version", "checks", "devices"], vulkanTest, "doctor");
@@ -97,6 +101,41 @@ vulkanTest("the inputs of convert and replay have the keys that docs/cli-json.md
   const keys = ["file", "kind", "outcome", "device", "compared", "differences", "timings"];
   await inputsDocumented("anyagc.replay/1", keys, "replay", PROGRAM, bad);
 });
+
+Deno.test("the inputs of inspect have the keys that docs/cli-json.md tells, whatever they are; so have the journals", () =>
+  withCache(async (cache) => {
+    const capture = `${cache}/x.agcap`, { name, path } = writeJournal(cache);
+    Deno.writeFileSync(capture, writeAgcap(everything()));
+    const files = [PROGRAM, capture, path, projectFile("LICENSE")];
+    const keys = [
+      "file",
+      "bytes",
+      "format",
+      "kind",
+      "memory",
+      "submissions",
+      "packets",
+      "dispatches",
+      "programs",
+      "labels",
+    ];
+    await inputsDocumented("anyagc.inspect/1", keys, "inspect", ...files);
+    // What is in the lists, too.
+    const { inputs } = JSON.parse((await anyagc("inspect", ...files, "--json")).text),
+      about = section("anyagc.inspect/1");
+    const lists = ["memory", "submissions", "dispatches", "programs", "shaders", "expectations", "untouched"] as const;
+    for (const list of lists) {
+      const found = inputs.flatMap((input: Record<string, object[]>) => input[list] ?? []);
+      assert(found.length > 0, list);
+      for (const key of found.flatMap(Object.keys)) assert(about.includes(`\`${key}\``), `${list}[].${key}`);
+    }
+    for (const args of [["list"], ["show", name], ["verify"], ["clear"]]) {
+      const data = JSON.parse((await anyagc("journal", ...args, "--json")).text), about = section("anyagc.journal/1");
+      assertEquals([data.schema, data.action], ["anyagc.journal/1", args[0]]);
+      const { schema: _, ...rest } = data, rows: object[] = [rest, ...data.journals ?? [], ...data.removed ?? []];
+      for (const key of rows.flatMap(Object.keys)) assert(about.includes(`\`${key}\``), `${args[0]}: ${key}`);
+    }
+  }));
 
 Deno.test("an error's place is data", async () => {
   const { code, text } = await anyagc("disasm", projectFile("LICENSE"), "--json");

@@ -88,6 +88,20 @@ executableTest(
 );
 
 executableTest(
+  "inspect and journal are inside, and work without a device",
+  (path) =>
+    inFolders(async (folder, home) => {
+      const start = (...args: string[]) => runExecutable(path, [...args, "--json"], folder, { HOME: home });
+      const inspect = await start("inspect", JULIA);
+      assertEquals(inspect.code, 0, inspect.errors);
+      assertEquals(JSON.parse(inspect.text).inputs[0].dispatchCount, 1);
+      const journal = await start("journal");
+      assertEquals([journal.code, JSON.parse(journal.text).journals], [0, []], journal.errors);
+      assertEquals(listing(folder), []);
+    }),
+);
+
+executableTest(
   "what it unpacks is the user's alone; what was damaged there is noticed and made again",
   (path) =>
     inFolders(async (folder, home) => {
