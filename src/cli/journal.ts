@@ -7,6 +7,7 @@ import { ExitCode, UsageError } from "../errors.ts";
 import { type Command, type CommandContext, optionText } from "./command.ts";
 import { count } from "./count.ts";
 import { didYouMean } from "./nearest.ts";
+import type { Output } from "./output.ts";
 
 const ACTIONS = ["list", "show", "verify", "clear"] as const;
 type Action = (typeof ACTIONS)[number];
@@ -29,6 +30,7 @@ export const JOURNAL: Command = {
     {
       name: "device",
       value: "NAME",
+      values: ["any", "cpu"],
       summary: "of list: say which are for this device: a part of its name, or any for the one that a run would use",
     },
     { name: "unused", value: "DAYS", summary: "of clear: only those that no run has used for so long" },
@@ -65,12 +67,11 @@ async function run(context: CommandContext) {
 type Outcome = Record<string, unknown> & { exitCode?: number };
 
 async function list({ out, options }: CommandContext, folder: string | undefined, names: string[]): Promise<Outcome> {
-  const { chosenJournals, openJournals } = await import("./journal/folder.ts");
   const { ageText, listed } = await import("./journal/report.ts");
   const device = typeof options.device === "string"
     ? (await import("./journal/device.ts")).deviceText(options.device === "any" ? undefined : options.device)
     : undefined;
-  const journals = openJournals(chosenJournals(folder, names)).map((journal) => listed(journal, device));
+  const journals = (await opened(out, "reading", folder, names)).map((journal) => listed(journal, device));
   if (journals.length === 0) out.line(folder === undefined ? "nothing is kept" : `no journals in ${folder}`);
   else out.line(`${folder}:`);
   out.table(
@@ -106,14 +107,9 @@ async function show({ out }: CommandContext, folder: string | undefined, names: 
 }
 
 async function verify({ out }: CommandContext, folder: string | undefined, names: string[]): Promise<Outcome> {
-  const { chosenJournals, openJournals } = await import("./journal/folder.ts");
   const { damageText } = await import("./journal/contents.ts");
   const { verified } = await import("./journal/report.ts");
-  const places = chosenJournals(folder, names);
-  const journals = await out.progress("verifying", "journals", places.length, (progress) => {
-    let done = 0;
-    return openJournals(places, () => progress.update(done++)).map(verified);
-  });
+  const journals = (await opened(out, "verifying", folder, names)).map(verified);
   for (const { file, sound, records, damage, problem, notes } of journals) {
     out.line(`${file}: ${sound ? `sound, ${count(records, "record")}` : "DAMAGED"}`);
     if (problem !== undefined) out.line(`  ${problem}`);
@@ -123,6 +119,16 @@ async function verify({ out }: CommandContext, folder: string | undefined, names
   if (journals.length === 0) out.line(folder === undefined ? "nothing is kept" : `no journals in ${folder}`);
   const damaged = journals.filter(({ sound }) => !sound).length;
   return { journals, damaged, exitCode: damaged > 0 ? ExitCode.Guest : ExitCode.Done };
+}
+
+/** Reads the journals that were asked for; it says how far it is. */
+async function opened(out: Output, what: string, folder: string | undefined, names: string[]) {
+  const { chosenJournals, openJournals } = await import("./journal/folder.ts");
+  const places = chosenJournals(folder, names);
+  return await out.progress(what, "journals", places.length, (progress) => {
+    let done = 0;
+    return openJournals(places, () => progress.update(done++));
+  });
 }
 
 async function clear(context: CommandContext, folder: string | undefined, names: string[]): Promise<Outcome> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { MAX_CODE_BYTES } from "../../driver/compute_dispatch.ts";
+import { MAX_CODE_BYTES, recompileRequest } from "../../driver/compute_dispatch.ts";
 import { DriverSink, type LabelWrite } from "../../driver/driver_sink.ts";
 import type { ComputeDispatch, ComputeExecutor } from "../../driver/executor.ts";
 import { AnyAgcError, GuestFaultError, hex, HostError, RefusedError } from "../../errors.ts";
@@ -12,11 +12,14 @@ import { ArrayAllocator } from "../../guest/memory/allocator.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { LoadedProgram, Program } from "../../guest/program.ts";
 import { type DispatchIndirectCommand, QueueExecutor } from "../../pm4/mod.ts";
+import { GENERIC_DEVICE } from "../../recompiler/generic_device.ts";
+import { programWords } from "../../recompiler/recompile.ts";
+import type { RecompileRequest } from "../../recompiler/request.ts";
 import type { Problems, Tick } from "./kind.ts";
 import { valueThatEnds } from "./waits.ts";
 
-/** Packets that are followed, and dispatches and labels that are listed, at most: a stream can loop through indirect buffers. */
-const MOST_PACKETS = 1 << 22, MOST_LISTED = 1 << 14;
+/** Packets that are followed, dispatches and labels that are listed, and programs that are looked at, at most: a stream can loop through indirect buffers. */
+const MOST_PACKETS = 1 << 22, MOST_LISTED = 1 << 14, MOST_PROGRAMS = 1 << 12;
 
 /** A dispatch as `--json` shows it. */
 export interface InspectedDispatch {
@@ -51,8 +54,8 @@ export interface AssumedWait {
 export interface DispatchedProgram {
   /** The first dispatch of it; its user data is a copy. */
   readonly dispatch: ComputeDispatch;
-  /** Memory from the entry point on. */
-  readonly code: Uint32Array;
+  /** For a typical device; its code is the program's words and no more. */
+  readonly request: RecompileRequest;
   dispatches: number;
 }
 
@@ -82,14 +85,17 @@ export function followStreams(
 ): StreamReport {
   const memory = new GuestMemory(new ArrayAllocator()), waits: AssumedWait[] = [];
   const recorder = new Recorder(program, memory), sink = new InspectingSink(memory, recorder);
-  const report = () => ({
-    dispatches: recorder.dispatches,
-    dispatchCount: recorder.count,
-    programs: [...recorder.found.values()],
-    labels: sink.labels.slice(0, MOST_LISTED),
-    labelCount: sink.labels.length,
-    waits,
-  });
+  const report = () => {
+    if (recorder.tooMany) notes.push(`programs behind the first ${MOST_PROGRAMS} are not looked at`);
+    return {
+      dispatches: recorder.dispatches,
+      dispatchCount: recorder.count,
+      programs: [...recorder.found.values()],
+      labels: sink.labels.slice(0, MOST_LISTED),
+      labelCount: sink.labels.length,
+      waits,
+    };
+  };
   try {
     mapProgram(program, memory);
   } catch (error) {
@@ -204,6 +210,7 @@ class Recorder implements ComputeExecutor {
   readonly dispatches: InspectedDispatch[] = [];
   readonly found = new Map<string, DispatchedProgram>();
   count = 0;
+  tooMany = false;
   indirect: bigint | undefined;
 
   constructor(private readonly program: Program, private readonly memory: GuestMemory) {}
@@ -227,6 +234,7 @@ class Recorder implements ComputeExecutor {
     const key = [address, waveSize, partialThreads, ...threads, rsrc1, rsrc2].join();
     const known = this.found.get(key);
     if (known !== undefined) return void known.dispatches++;
+    if (this.found.size === MOST_PROGRAMS) return void (this.tooMany = true);
     const window = this.program.memory.find((w) => address >= w.base && address < w.base + BigInt(w.bytes));
     if (window === undefined) {
       const where = { ...place, guestAddress: address };
@@ -234,8 +242,13 @@ class Recorder implements ComputeExecutor {
     }
     const bytes = Math.min(MAX_CODE_BYTES, Number(window.base + BigInt(window.bytes) - address));
     const code = new Uint32Array(this.memory.read(address, bytes, 0).slice().buffer);
+    const request = recompileRequest(program, code, this.program.target, waveSize, partialThreads, GENERIC_DEVICE);
     const kept = { program, userData: userData.slice(), waveSize, partialThreads, x, y, z, place };
-    this.found.set(key, { dispatch: kept, code, dispatches: 1 });
+    this.found.set(key, {
+      dispatch: kept,
+      request: { ...request, code: code.slice(0, programWords(request)) },
+      dispatches: 1,
+    });
   }
 
   attach(): void {}

@@ -68,7 +68,7 @@ function inspectWhole(file: string, format: FileFormat, program: LoadedProgram, 
   const streams = followStreams(program, refused, problems, notes, tick);
   const programs = streams.programs.map((each) => {
     tick();
-    return inspectProgram(each, target, program.sourceFile, streams.memory, problems);
+    return inspectProgram(each, program.sourceFile, streams.memory, problems);
   });
   const shaders = program.shaders.map(({ source, address }) => shaderFacts(source, address));
   const { dispatches, dispatchCount, labels, labelCount, waits } = streams;

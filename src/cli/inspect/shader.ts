@@ -3,15 +3,13 @@
  *
  * @module
  */
-import { recompileRequest } from "../../driver/compute_dispatch.ts";
 import { AnyAgcError, hex, withPlace } from "../../errors.ts";
 import type { GuestMemory } from "../../guest/memory/guest_memory.ts";
 import type { ShaderSource } from "../../guest/shader_source.ts";
-import type { Target } from "../../rdna/target.ts";
 import { GENERIC_DEVICE } from "../../recompiler/generic_device.ts";
 import { NeedsImageDescriptors } from "../../recompiler/lift/image_descriptor.ts";
 import { resolveImageDescriptors } from "../../recompiler/passes/resources.ts";
-import { programWords, recompile } from "../../recompiler/recompile.ts";
+import { recompile } from "../../recompiler/recompile.ts";
 import type { Artifact, RecompileRequest } from "../../recompiler/request.ts";
 import { shaderHash } from "../../recompiler/request_file.ts";
 import { count } from "../count.ts";
@@ -41,19 +39,16 @@ export interface InspectedProgram {
 
 /** Looks at a program that is dispatched, and recompiles it for a typical device. */
 export function inspectProgram(
-  { dispatch, code, dispatches }: DispatchedProgram,
-  target: Target,
+  { dispatch, request, dispatches }: DispatchedProgram,
   file: string | undefined,
   memory: GuestMemory | undefined,
   problems: Problems,
 ): InspectedProgram {
-  const { program, waveSize, partialThreads, userData } = dispatch, { address } = program;
-  const request = recompileRequest(program, code, target, waveSize, partialThreads, GENERIC_DEVICE);
-  const codeWords = programWords(request);
+  const { program, waveSize, userData } = dispatch, { address } = program;
   const result: InspectedProgram = {
     address,
-    hash: shaderHash(code.subarray(0, codeWords)),
-    codeWords,
+    hash: shaderHash(request.code),
+    codeWords: request.code.length,
     waveSize,
     threads: request.workgroupSize as [number, number, number],
     userSgprCount: program.userSgprCount,
