@@ -9,8 +9,9 @@ Deno.test("formats are told apart by content, not by name", () => {
   const { bytes } = buildRecord({ type: 0, sh: [[0x20C, 0], [0x20D, 0]] }, { form: "file-offset" });
   const program = '\n {"schema":"anyagc.program/1","memory":[],"submissions":[{"queue":0,"words":[]}]}';
   withFiles({ "a.json": bytes, "b.sb": program }, (folder) => {
-    assertEquals(loadFile(`${folder}/a.json`).kind, "shader");
-    assertEquals(loadFile(`${folder}/b.sb`).kind, "program");
+    const [shader, loaded] = ["a.json", "b.sb"].map((name) => loadFile(`${folder}/${name}`));
+    assertEquals([shader.kind, shader.format], ["shader", "AGC shader record"]);
+    assertEquals([loaded.kind, loaded.format], ["program", "program description"]);
   });
 });
 
