@@ -129,7 +129,14 @@ export class Journal {
       this.#turnOff("it is of another device, driver or program");
       return [];
     }
-    const { records, end, damaged } = scan(bytes, header === "good" ? HEADER_BYTES + this.#identity.length : 0);
+    const { records, end, damaged, givenUp } = scan(
+      bytes,
+      header === "good" ? HEADER_BYTES + this.#identity.length : 0,
+    );
+    if (givenUp) {
+      this.#turnOff(VAIN);
+      return [];
+    }
     if (header === "damaged") this.notes.push(`the journal ${this.path} has a damaged head; its records are kept`);
     else if (damaged > 0) {
       this.notes.push(`the journal ${this.path}: ${damaged} bytes in the middle are damaged, and removed`);
@@ -161,7 +168,8 @@ export class Journal {
       ? this.#seen.end
       : HEADER_BYTES + this.#identity.length;
     if (from !== this.#seen.end) this.#known.clear();
-    const { records, end } = scan(bytes, from);
+    const { records, end, givenUp } = scan(bytes, from);
+    if (givenUp) throw new Error(VAIN);
     for (const record of records) this.#known.add(keyOf(record));
     this.#cutOff(end, bytes.length);
   }
@@ -173,7 +181,8 @@ export class Journal {
 
   /** Drops the older half. */
   #shorten(): void {
-    const { records } = scan(readIfThere(this.path)!, HEADER_BYTES + this.#identity.length);
+    const { records, givenUp } = scan(readIfThere(this.path)!, HEADER_BYTES + this.#identity.length);
+    if (givenUp) throw new Error(VAIN);
     let bytes = 0, first = records.length;
     while (first > 0 && (bytes += RECORD_HEADER_BYTES + records[first - 1].length) <= this.#limit / 2) first--;
     this.notes.push(`the journal ${this.path} is full: the oldest ${first} of ${records.length} records are dropped`);
@@ -250,13 +259,14 @@ export interface JournalContent {
   readonly givenUp: boolean;
 }
 
-/** Bytes that {@linkcode readJournal} takes for records in vain, beyond 64 for each byte of the file: a file that somebody made can look like records everywhere. */
+/** Bytes that are taken for records in vain, beyond 64 for each byte of the file: a file that somebody made can look like records everywhere. */
 const VAIN_BYTES = 64 << 20;
+const VAIN = "too much of it looks like records and is none; `anyagc journal clear` removes it";
 
 /** Takes a journal's bytes apart, whatever they are. The file stays as it is. */
 export function readJournal(bytes: Uint8Array): JournalContent {
   const identity = identityOf(bytes), begin = identity === undefined ? 0 : HEADER_BYTES + identity.length;
-  const { records, offsets, end, givenUp } = scan(bytes, begin, VAIN_BYTES + 64 * bytes.length);
+  const { records, offsets, end, givenUp } = scan(bytes, begin);
   const damage: { offset: number; bytes: number }[] = [];
   let at = begin;
   for (const [index, offset] of offsets.entries()) {
@@ -275,18 +285,13 @@ function identityOf(bytes: Uint8Array): Uint8Array | undefined {
   return whole ? identity : undefined;
 }
 
-/**
- * Whole records from an offset on, where they begin, the end of the last one, and how many bytes between them are none.
- *
- * @param vainBytes gives up when more than that looked like records and was none
- */
+/** Whole records from an offset on, where they begin, the end of the last one, and how many bytes between them are none. Gives up at {@linkcode VAIN_BYTES}. */
 function scan(
   bytes: Uint8Array,
   from: number,
-  vainBytes = Infinity,
 ): { records: Uint8Array[]; offsets: number[]; end: number; damaged: number; givenUp: boolean } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), records: Uint8Array[] = [];
-  const offsets: number[] = [];
+  const offsets: number[] = [], vainBytes = VAIN_BYTES + 64 * bytes.length;
   let end = from, damaged = 0, vain = 0;
   for (let at = from; at + RECORD_HEADER_BYTES <= bytes.length;) {
     const length = view.getUint32(at + 4, true), start = at + RECORD_HEADER_BYTES;

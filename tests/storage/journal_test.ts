@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Journal, type JournalOptions } from "../../src/storage/journal.ts";
 
 const IDENTITY = new TextEncoder().encode("this program on that device");
@@ -106,6 +106,22 @@ Deno.test("a journal of something else is off: nothing is read, and nothing chan
     assertEquals([texts(journal), journal.off, journal.append(bytes("b")), journal.failures], [[], true, false, 0]);
     assertMatch(journal.notes.join(), /is off: it is of another device, driver or program/);
     assertEquals(Deno.readFileSync(path), before);
+  }));
+
+Deno.test("a journal that looks like records everywhere is off, and stays as it is", () =>
+  inFolder((folder) => {
+    const { path } = write(folder, "one"), head = Deno.readFileSync(path);
+    const hostile = new Uint8Array(1 << 19), view = new DataView(hostile.buffer);
+    hostile.set(head);
+    for (let at = head.length; at + 16 <= hostile.length; at += 16) {
+      view.setUint32(at, 0x5243_6a1e, true);
+      view.setUint32(at + 4, hostile.length - at - 16, true);
+    }
+    Deno.writeFileSync(path, hostile);
+    const journal = open(folder);
+    assertEquals([journal.off, journal.append(bytes("two"))], [true, false]);
+    assert(Deno.readFileSync(path).every((byte, i) => byte === hostile[i]));
+    assertStringIncludes(journal.notes.join(), "`anyagc journal clear` removes it");
   }));
 
 Deno.test("a record that is too large is counted, and the journal goes on", () =>
