@@ -35,7 +35,7 @@ export function recordedAddress(payload: Uint8Array): bigint | undefined {
 function decoded(payload: Uint8Array): Omit<RecompileRequest, "device"> | undefined {
   try {
     const [version, request] = decodeData(payload) as [number, Omit<RecompileRequest, "device">];
-    return version === VERSION ? request : undefined;
+    return version === VERSION && request?.code instanceof Uint32Array ? request : undefined;
   } catch {
     return undefined;
   }
