@@ -59,6 +59,8 @@ export class Lifter {
   knowsApertures = false;
   /** Counters that the program waits for to know what other workgroups have done (lift/fences.ts). */
   answerCounters = 0;
+  /** Scalar loads that look at memory anew (lift/fences.ts). */
+  loadsAnew: ReadonlySet<Instruction> = new Set();
   /** The instruction that is being lifted. */
   instruction: Instruction = new Instruction();
   /** DPP: source 0 of the instruction; 0 in all others. */

@@ -3,6 +3,7 @@
  * LLVM, AMDGPUUsage, "Memory Model GFX10-GFX11").
  */
 import { Encoding, Flag, type Instruction } from "../../rdna/instruction.ts";
+import type { Cfg } from "../cfg/cfg.ts";
 import { OPCODES } from "../../rdna/table.ts";
 import { FenceKind } from "../ir/ops.ts";
 import { isGds } from "./gds.ts";
@@ -44,4 +45,37 @@ export function waitsForAnswers(counters: number, name: string, imm: number): bo
   const vm = name === "s_waitcnt_vmcnt" || name === "s_waitcnt" && ((imm & 0xf) !== 0xf || (imm >>> 14 & 3) !== 3);
   const lgkm = name === "s_waitcnt_lgkmcnt" || name === "s_waitcnt" && (imm >>> 8 & 0x3f) !== 0x3f;
   return vm && (counters & Counter.Vm) !== 0 || lgkm && (counters & Counter.Lgkm) !== 0;
+}
+
+/** What has come before a place on some way to it, of loads and then s_dcache_inv. */
+const Before = { Nothing: 0, Loaded: 1, Anew: 2 } as const;
+
+const LOADS = /load|atomic|sample|gather/;
+
+/**
+ * Scalar loads that look at memory anew: behind s_dcache_inv, before which the program has loaded something that may have told it to. They see what other
+ * workgroups have written since the dispatch began, as those with GLC do, so the host cannot know their values before.
+ */
+export function scalarLoadsAnew(cfg: Cfg): ReadonlySet<Instruction> {
+  const anew = new Set<Instruction>();
+  if (!cfg.instructions.some(({ op }) => OPCODES[op].name === "s_dcache_inv")) return anew;
+  const entry = new Uint8Array(cfg.blockCount), work = [...entry.keys()].reverse();
+  while (work.length > 0) {
+    const block = work.pop()!;
+    let before: number = entry[block];
+    for (let k = cfg.blockStart[block]; k < cfg.blockEnd[block]; k++) {
+      const instruction = cfg.instructions[k], { name } = OPCODES[instruction.op];
+      if (name === "s_dcache_inv" && before === Before.Loaded) before = Before.Anew;
+      else if (LOADS.test(name)) {
+        if (before === Before.Anew && instruction.encoding === Encoding.Smem) anew.add(instruction);
+        before = Math.max(before, Before.Loaded);
+      }
+    }
+    for (const next of cfg.successors.subarray(2 * block, 2 * block + 2)) {
+      if (next < 0 || entry[next] >= before) continue;
+      entry[next] = before;
+      work.push(next);
+    }
+  }
+  return anew;
 }

@@ -9,7 +9,7 @@ import { groupLayout } from "../stages/group.ts";
 import { Token, type Tree } from "../structurize/tree.ts";
 import { Lifter } from "./context.ts";
 import { HANDLERS } from "./dispatch.ts";
-import { answerCounters } from "./fences.ts";
+import { answerCounters, scalarLoadsAnew } from "./fences.ts";
 import { knowsApertures } from "./flat_apertures.ts";
 import { NeedsImageDescriptors } from "./image_descriptor.ts";
 import { Refusal, RefusalList } from "./refusal.ts";
@@ -77,6 +77,7 @@ class TreeWalk {
     this.l = new Lifter(request, tree.guardCount, group);
     this.l.knowsApertures = knowsApertures(cfg.instructions);
     this.l.answerCounters = answerCounters(cfg.instructions);
+    this.l.loadsAnew = scalarLoadsAnew(cfg);
     this.ir = this.l.ir;
   }
 

@@ -17,9 +17,18 @@ export function defineScalarMemory(define: Define): void {
   }
 }
 
-/** Scalar loads see what vector stores of other workgroups wrote only with GLC. */
-function width(i: Instruction, bytes: number): number {
-  return bytes | (i.flags & (Flag.Glc | Flag.Dlc) ? MemoryWidth.Coherent : 0);
+/** Scalar loads see what vector stores of other workgroups wrote only with GLC, or behind s_dcache_inv. */
+function width(l: Lifter, i: Instruction, bytes: number): number {
+  return bytes | ((i.flags & (Flag.Glc | Flag.Dlc)) !== 0 || l.loadsAnew.has(i) ? MemoryWidth.Coherent : 0);
+}
+
+/**
+ * What the wave gets of a load: where other workgroups may write meanwhile, what its first lane has loaded. Compilers count on the wave having one value,
+ * and on its lanes staying together where that decides. (Graphics stages know no other workgroups.)
+ */
+function ofWave(l: Lifter, i: Instruction, dwords: readonly number[]): readonly number[] {
+  if ((width(l, i, 0) & MemoryWidth.Coherent) === 0 || l.request.graphics !== undefined) return dwords;
+  return dwords.map((dword) => l.ir.emit(Op.ReadFirstLane, dword, l.true));
 }
 
 /** Where a scalar access goes. */
@@ -68,8 +77,8 @@ function load(l: Lifter, i: Instruction, dwords: number, access: ScalarAccess): 
   for (let at = 0; at < dwords; at += 4) {
     const count = Math.min(4, dwords - at);
     const first = access.inRange(at * 4);
-    const id = l.ir.append(Op.Load, vectorType(count), access.address(at * 4), first, width(i, count * 4));
-    splitDwords(l, id, count).forEach((part, k) =>
+    const id = l.ir.append(Op.Load, vectorType(count), access.address(at * 4), first, width(l, i, count * 4));
+    ofWave(l, i, splitDwords(l, id, count)).forEach((part, k) =>
       loaded.push(k === 0 ? part : l.select(access.inRange((at + k) * 4), part, l.u(0)))
     );
   }
@@ -89,9 +98,9 @@ function loadFromBuffer(l: Lifter, i: Instruction, dwords: number): void {
   const loaded: number[] = [];
   for (let at = 0; at < dwords; at += 4) {
     const count = Math.min(4, dwords - at);
-    const operand = width(i, count * 4) | ((buffer + 1) << BUFFER_SHIFT);
+    const operand = width(l, i, count * 4) | ((buffer + 1) << BUFFER_SHIFT);
     const id = ir.append(Op.Load, vectorType(count), l.addConstant(offset, at * 4), l.true, operand);
-    loaded.push(...splitDwords(l, id, count));
+    loaded.push(...ofWave(l, i, splitDwords(l, id, count)));
   }
   loaded.forEach((id, k) => l.setScalar(i.dst + k, id));
 }

@@ -1,6 +1,5 @@
 /** What workgroups tell each other through memory, and in which order. */
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { RefusedError } from "../../../src/errors.ts";
+import { assert, assertEquals } from "@std/assert";
 import { openSpirvTools } from "../../../ffi/spirv_tools.ts";
 import type { RecompilerDevice } from "../../../src/recompiler/request.ts";
 import { recompile } from "../../../src/recompiler/recompile.ts";
@@ -19,7 +18,7 @@ const SIZE = { groups: 4, rounds: 6 }, MODES = [undefined, "spanned", "packed"] 
 for (const litmus of LITMUS) {
   Deno.test(`${litmus.name}: nothing is missed on memory that orders nothing by itself`, () => {
     for (const subgroupSize of [8, 32] as const) {
-      for (const asked of litmus.waveDecides ? [undefined, "packed"] as const : MODES) {
+      for (const asked of MODES) {
         const { mismatches, artifact } = onWeakHost(litmus, SIZE, 7, { asked, subgroupSize });
         const { memory, control } = deviceBarriers(artifact.spirv);
         assertEquals(mismatches[0], 0, `${litmus.name}, ${asked}, ${subgroupSize} lanes`);
@@ -76,16 +75,6 @@ for (const shape of SHAPES) {
 Deno.test("a load behind an acquire does not find what a cache of the device holds; another one may", () => {
   const loads = SHAPES.filter(({ to }) => to === DATA_AT);
   assertEquals(loads.map((shape) => isLoadedAtomically(moduleOf(shape), DATA_AT)), loads.map(({ ordered }) => ordered));
-});
-
-Deno.test("where the whole wave's load decides about a barrier, modes whose lanes load apart refuse the program by name", () => {
-  for (const litmus of LITMUS.filter(({ waveDecides }) => waveDecides)) {
-    for (const [asked, subgroupSize] of [["spanned", 8], ["native", 32]] as const) {
-      const error = assertThrows(() => onWeakHost(litmus, SIZE, 1, { asked, subgroupSize }), RefusedError);
-      assertEquals(error.code, "recompiler.memory-lockstep");
-    }
-    assertEquals(onWeakHost(litmus, SIZE, 1, { subgroupSize: 32 }).laneMode, "packed");
-  }
 });
 
 for (const free of FREE) {

@@ -25,8 +25,6 @@ export interface Litmus {
   ): readonly [wrong: number, of: number];
   /** LDS bytes. */
   readonly ldsBytes?: number;
-  /** What the whole wave loads decides about a barrier: only the packed mode has one lane load for all. */
-  readonly waveDecides?: boolean;
 }
 
 /** The waits and invalidations of the programs; without them, they may leave anything. */
@@ -296,7 +294,6 @@ const LOCKS: readonly Litmus[] = [
 const LOOK_BACK: Litmus = {
   name: "look-back",
   threads: 32,
-  waveDecides: true,
   lines: [
     "v_mov_b32_e32 v1, 0",
     "v_mov_b32_e32 v2, 1",

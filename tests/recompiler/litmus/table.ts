@@ -45,7 +45,6 @@ export function fillLitmusTable(
     const seen = new Set<string>();
     for (const asked of modes) {
       // That one is refused by name.
-      if (litmus.waveDecides && asked === "spanned") continue;
       const fenced = countRuns(device, litmus, size, runs, asked);
       if (seen.has(fenced.mode)) continue;
       seen.add(fenced.mode);

@@ -62,7 +62,7 @@ function varies(ir: Ir, varying: Uint8Array, i: number): boolean {
 
 /**
  * Finds the loads, of one address for the whole wave, that decide where the wave goes or whose lane is read: where others may write that memory between the
- * loads of two invocations, one of them must load for all. (What varies from lane to lane comes into such a decision through an exchange only.)
+ * loads of two invocations, one of them must load for all; so must it where the program wants one value of a coherent load. (What varies from lane to lane comes into such a decision through an exchange only.)
  *
  * @returns 1 at each of them
  */
@@ -74,12 +74,18 @@ export function decidingLoads(ir: Ir, varying: Uint8Array): Uint8Array {
     seen[value] = 1;
     work.push(value);
   };
+  const lookIfCoherent = (value: number) => {
+    const load = ir.op[value] === Op.Load ? value : ir.op[value] === Op.Extract ? ir.a[value] : 0;
+    if (ir.op[load] === Op.Load && (ir.c[load] & MemoryWidth.Coherent) !== 0) look(load);
+  };
   let writes = false;
   for (let i = 1; i < ir.length; i++) {
     const op = ir.op[i];
     if (op === Op.Store || op === Op.Atomic) writes = true;
     else if (op === Op.If) look(ir.a[i]);
     else if (op === Op.ReadLane && varying[ir.a[i]] !== 0) look(ir.b[i]);
+    // The exchange that says so is gone where no lane differs.
+    else if (op === Op.ReadFirstLane && varying[ir.a[i]] === 0) lookIfCoherent(ir.a[i]);
   }
   while (work.length > 0) {
     const i = work.pop()!, op = ir.op[i], a = ir.a[i], b = ir.b[i];
