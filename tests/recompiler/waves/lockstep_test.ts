@@ -139,7 +139,6 @@ const scalar = WAVES.flatMap((waveSize): Check[] =>
     waveSize,
     groups: 2,
     exec,
-    laneMode,
     memory,
     lines: [
       `s_mul_i32 s26, s8, 0x${(32 * waveSize).toString(16)}`,
@@ -162,7 +161,6 @@ const pointers = WAVES.flatMap((waveSize): Check[] => {
     name: `a load through another pointer of what another lane has stored, ${when}`,
     waveSize,
     groups: 2,
-    laneMode,
     memory,
     lines: [
       neighbour,
