@@ -44,6 +44,16 @@ export function firstBehindAcquire(ir: Ir): number {
   return ir.length;
 }
 
+/** Whether a program tells other workgroups anything, or asks them: it has coherent loads, or fences or barriers that are marked. */
+export function tellsOthers(ir: Ir): boolean {
+  for (let i = 1; i < ir.length; i++) {
+    const op = ir.op[i];
+    if (op === Op.Load && (ir.c[i] & MemoryWidth.Coherent) !== 0) return true;
+    if ((op === Op.Fence || op === Op.Barrier) && ir.b[i] !== 0) return true;
+  }
+  return false;
+}
+
 /**
  * What has been done that no wait is behind: bits of `Order.open`. Answers are what tells of others; silent ones are writes that a wait for results may be
  * for, too.

@@ -1,4 +1,4 @@
-import { Code, FunctionControl, MemoryOperand, Scope, Semantics, Storage } from "./codes.ts";
+import { Code, FunctionControl, MemoryOperand, Storage } from "./codes.ts";
 import { type Module, T } from "./module.ts";
 import { Words } from "./words.ts";
 
@@ -114,28 +114,6 @@ export class Body {
     const access = MemoryOperand.Aligned | (volatile ? MemoryOperand.Volatile : 0);
     this.words.put6(Code.Load, this.module.type(type), id, pointer, access, alignment);
     return id;
-  }
-
-  /**
-   * Loads dwords (`type`: U32, F32 or vectors of them) from a device address (U64) that is a multiple of 4, past all caches that are not the whole
-   * device's: dword by dword with atomic loads of Device scope. Volatile is not enough for that: NVIDIA's driver (580.159) answers such loads from the
-   * cache of a multiprocessor, behind whatever barrier.
-   */
-  loadSharedAt(type: T, address: number): number {
-    const { module } = this;
-    if (!module.atomicLoads) return this.loadAt(type, address, 4, true);
-    const dwords = type >= T.F32x2 && type <= T.F32x4
-      ? 2 + type - T.F32x2
-      : type >= T.V2 && type <= T.V4
-      ? 2 + type - T.V2
-      : 1;
-    const scope = module.u32(Scope.Device), relaxed = module.u32(Semantics.None);
-    const parts = Array.from({ length: dwords }, (_, k) => {
-      const at = k === 0 ? address : this.op2(Code.IAdd, T.U64, address, module.u64(4 * k));
-      return this.ops(Code.AtomicLoad, T.U32, [this.pointerAt(T.U32, at), scope, relaxed]);
-    });
-    const whole = dwords === 1 ? parts[0] : this.ops(Code.CompositeConstruct, (T.V2 + dwords - 2) as T, parts);
-    return type === T.F32 || type >= T.F32x2 && type <= T.F32x4 ? this.op1(Code.Bitcast, type, whole) : whole;
   }
 
   /** Stores to a device address (U64) that is a multiple of `alignment` bytes. */

@@ -100,6 +100,7 @@ const INSTRUCTIONS = {
   ControlBarrier: [224, "iii"],
   MemoryBarrier: [225, "ii"],
   AtomicLoad: [227, "triii"],
+  AtomicStore: [228, "iiii"],
   AtomicExchange: [229, "triiii"],
   AtomicCompareExchange: [230, "triiiiii"],
   AtomicIAdd: [234, "triiii"],

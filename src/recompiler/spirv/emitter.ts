@@ -14,7 +14,7 @@ import { Inputs } from "./inputs.ts";
 import { StageInputs } from "./stages/inputs.ts";
 import { Module, T } from "./module.ts";
 import { LaneModeRefusal, type PackShape } from "../passes/pack/shape.ts";
-import { firstBehindAcquire } from "../passes/device_order.ts";
+import { firstBehindAcquire, tellsOthers } from "../passes/device_order.ts";
 import type { ResourcePlan } from "../resources/plan.ts";
 import type { Resolved } from "./resolved.ts";
 import { RuntimeFunctions } from "./runtime/functions.ts";
@@ -77,6 +77,7 @@ export class Emitter {
   guards = false;
   /** Loads from here on find what other workgroups have stored, and nothing that a cache of the device holds (passes/device_order.ts). */
   private readonly anewFrom: number;
+  private readonly tellsOthers: boolean;
   private floats: FloatFacts | undefined;
 
   constructor(
@@ -92,15 +93,19 @@ export class Emitter {
     this.functions = new RuntimeFunctions(this.module, request.device);
     this.body = Body.start(this.module, this.module.main, T.Void, [], 0, ir.length * 8 + 256);
     this.anewFrom = firstBehindAcquire(ir);
+    this.tellsOthers = tellsOthers(ir);
     this.ids = new Uint32Array(ir.length);
     this.floatForm = new Uint8Array(ir.length);
   }
 
-  /** Whether the load or store `i` of guest memory sees or shows what other workgroups do: atomic loads, volatile stores. */
+  /**
+   * Whether the load or store `i` of guest memory sees or shows what other workgroups do (runtime/shared.ts): loads that are coherent or behind an acquire,
+   * and all stores of programs that tell or ask others anything.
+   */
   isShared(i: number): boolean {
     const { op, c, d } = this.ir;
     if (op[i] === Op.Load) return (c[i] & MemoryWidth.Coherent) !== 0 || i >= this.anewFrom;
-    return op[i] === Op.Store && (d[i] & MemoryWidth.Coherent) !== 0;
+    return op[i] === Op.Store && (this.tellsOthers || (d[i] & MemoryWidth.Coherent) !== 0);
   }
 
   /** SPIR-V id of an operand, with the IR's type. */

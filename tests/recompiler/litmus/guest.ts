@@ -68,15 +68,16 @@ export function onWeakHost(
   litmus: Litmus,
   size: LitmusSize,
   seed: number,
-  { asked, change, subgroupSize = 8 }: {
+  { asked, change, subgroupSize = 8, device: facts }: {
     asked?: RecompilerDevice["laneMode"];
     change?: (words: Uint32Array) => Uint32Array;
     subgroupSize?: 8 | 32;
+    device?: Partial<RecompilerDevice>;
   } = {},
 ): LitmusResult & { readonly artifact: Artifact } {
   const { program, shared, results } = litmusGuest(litmus, size);
   const memory = new GuestMemory(new ArrayAllocator());
-  const device = asked && { laneMode: asked };
+  const device = { ...facts, ...(asked && { laneMode: asked }) };
   const executor = new EvaluatedExecutor({ target: "gfx1030", subgroupSize, seed, weak: true, device, change });
   const { error, programs } = runProgram(program, executor, memory);
   if (error !== undefined) throw error;

@@ -10,7 +10,7 @@ import { deviceTest } from "../../support/vulkan.ts";
 import { assemble } from "../waves/assembled.ts";
 import { codeOf, onDevice, onWeakHost } from "./guest.ts";
 import { deviceBarriers, hasUnorderedWay, isLoadedAtomically } from "./module_order.ts";
-import { LITMUS, withoutFences } from "./programs.ts";
+import { LITMUS, PAIRS, withoutFences } from "./programs.ts";
 import { DATA_AT, FREE, type Shape, SHAPES } from "./shapes.ts";
 
 const SIZE = { groups: 4, rounds: 6 }, MODES = [undefined, "spanned", "packed"] as const;
@@ -34,6 +34,19 @@ for (const litmus of LITMUS) {
     assert(seeds.some((seed) => missed(litmus, SIZE, seed, { change: withoutDeviceScope }) > 0), "without barriers");
   });
 }
+
+Deno.test("two dwords at a multiple of 8 come as one, where the device has 64-bit atomics", () => {
+  for (const subgroupSize of [8, 32] as const) {
+    for (const asked of MODES) {
+      for (const seed of [1, 2, 3]) {
+        const { mismatches } = onWeakHost(PAIRS, SIZE, seed, { asked, subgroupSize });
+        assertEquals(mismatches, [0, 128], `${asked}, ${subgroupSize} lanes`);
+      }
+    }
+  }
+  const torn = onWeakHost(PAIRS, SIZE, 1, { device: { bufferInt64Atomics: false } });
+  assert(torn.mismatches[0] > 0);
+});
 
 /** The same module with memory barriers left out, and control barriers that order memory of the workgroup only. */
 function withoutDeviceScope(spirv: Uint32Array): Uint32Array {
@@ -93,7 +106,7 @@ Deno.test("a barrier of the guest gets Device scope, and needs no memory barrier
 });
 
 deviceTest("litmus programs leave on the device what they leave on the console", (device) => {
-  for (const litmus of LITMUS) {
+  for (const litmus of [...LITMUS, PAIRS]) {
     for (const asked of [undefined, "packed"] as const) {
       const { mismatches } = onDevice(device, litmus, { groups: 8, rounds: 10 }, asked);
       assertEquals(mismatches[0], 0, `${litmus.name}, ${asked}`);

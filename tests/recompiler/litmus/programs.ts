@@ -354,5 +354,48 @@ const LOOK_BACK: Litmus = {
   },
 };
 
-/** All programs. */
+/**
+ * Every even workgroup stores a number twice, in two dwords that it stores as one, and the odd one behind it counts where it loads two different ones. Nothing
+ * orders that: on the console both come at once (AMD RDNA2 ISA: a lane's 64 bits at a multiple of 8 are one request).
+ */
+export const PAIRS: Litmus = {
+  name: "two dwords as one",
+  threads: 32,
+  lines: [
+    "s_lshr_b32 s10, s8, 1",
+    "s_lshl_b32 s10, s10, 10",
+    "s_add_u32 s14, s0, s10",
+    "s_addc_u32 s15, s1, 0",
+    "v_lshlrev_b32_e32 v4, 3, v0",
+    "v_mov_b32_e32 v9, 0",
+    "s_mov_b32 s11, 0",
+    "s_bitcmp1_b32 s8, 0",
+    "s_cbranch_scc1 receive",
+    "send:",
+    "s_add_i32 s11, s11, 1",
+    "v_mov_b32_e32 v6, s11",
+    "v_mov_b32_e32 v7, s11",
+    "global_store_dwordx2 v4, v[6:7], s[14:15]",
+    "s_cmp_lt_u32 s11, s5",
+    "s_cbranch_scc1 send",
+    "s_endpgm",
+    "receive:",
+    "s_add_i32 s11, s11, 1",
+    "global_load_dwordx2 v[6:7], v4, s[14:15] glc dlc",
+    "s_waitcnt vmcnt(0)",
+    "v_cmp_ne_u32_e32 vcc_lo, v6, v7",
+    "v_add_co_ci_u32_e64 v9, vcc_lo, 0, v9, vcc_lo",
+    "s_cmp_lt_u32 s11, s5",
+    "s_cbranch_scc1 receive",
+    "v_lshl_add_u32 v4, s8, 5, v0",
+    "v_lshlrev_b32_e32 v4, 2, v4",
+    "global_store_dword v4, v9, s[2:3]",
+    "s_endpgm",
+  ],
+  sharedWords: (groups) => 256 * groups,
+  resultWords: (groups) => 32 * groups,
+  mismatches: (_, results) => zeros(results),
+};
+
+/** All programs whose order is by fences. */
 export const LITMUS: readonly Litmus[] = [...MESSAGES, LAST_BLOCK, ...LOCKS, LOOK_BACK];

@@ -15,7 +15,7 @@ import { parseArgs } from "@std/cli";
 import type { GpuDevice } from "../../../src/gpu/device.ts";
 import type { RecompilerDevice } from "../../../src/recompiler/request.ts";
 import { type LitmusSize, onDevice } from "./guest.ts";
-import { LITMUS, type Litmus, withoutFences } from "./programs.ts";
+import { LITMUS, type Litmus, PAIRS, withoutFences } from "./programs.ts";
 
 type Asked = RecompilerDevice["laneMode"];
 
@@ -41,7 +41,7 @@ export function fillLitmusTable(
 ): number {
   let total = 0;
   show(`${device.capabilities.name}: ${size.groups} workgroups, ${size.rounds} rounds, ${runs} runs`);
-  for (const litmus of LITMUS) {
+  for (const litmus of [...LITMUS, PAIRS]) {
     const seen = new Set<string>();
     for (const asked of modes) {
       // That one is refused by name.

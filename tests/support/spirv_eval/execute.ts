@@ -271,6 +271,16 @@ const atomic = (f: (old: Bits, operands: Bits[], width: number) => Bits): Step =
     }
   }
 };
+const atomicStore: Step = (s, { operands: [pointer, , , object] }, lanes) => {
+  const { physical, type } = pointee(s, pointer);
+  if (!physical) throw new Error("an atomic store that is not by device address");
+  for (const lane of lanes) {
+    if (isHelper(s, lane)) continue;
+    const at = s.value(pointer, lane) as bigint;
+    s.group.races?.forgetMemory(at, byteSize(type));
+    s.group.memory.store(at, type, s.value(object, lane), byteSize(type), s.invocations[lane]);
+  }
+};
 const choose = (f: (a: bigint, b: bigint) => boolean) => (old: Bits, [value]: Bits[], width: number) =>
   f(BigInt.asIntN(width, BigInt(value)), BigInt.asIntN(width, BigInt(old))) ? value : old;
 const chooseUnsigned = (f: (a: Bits, b: Bits) => boolean) => (old: Bits, [value]: Bits[]) =>
@@ -343,6 +353,7 @@ export const EXECUTE: ReadonlyMap<string, Step> = new Map<string, Step>([
     ),
   ],
   ["OpAtomicLoad", atomic((old) => old)],
+  ["OpAtomicStore", atomicStore],
   ["OpAtomicExchange", atomic((_, [value]) => value)],
   ["OpAtomicCompareExchange", atomic((old, [value, comparator]) => old === comparator ? value : old)],
   ["OpAtomicIAdd", atomic(combine((a, b) => a + b))],

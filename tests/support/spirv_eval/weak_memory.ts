@@ -2,7 +2,7 @@
  * Memory that orders nothing between workgroups but what barriers of Device scope order: a store gets to the others when it likes, and a load may find what
  * was there any time since the last barrier. Real devices do the same, only seldom; this does it as often as it can.
  *
- * - A store is its workgroup's own at first. It is delivered at any later time, in any order but that of stores to the same bytes; at the latest when its
+ * - A store goes in parts of its alignment, each of which is its workgroup's own at first. It is delivered at any later time, in any order but that of stores to the same bytes; at the latest when its
  *   invocation comes to a barrier of Device scope.
  * - A load finds the bytes as they were at one time since the dispatch began, mostly the oldest: a cache of the device answers it, behind whatever barrier,
  *   Volatile or not (so does NVIDIA's driver 580.159). An atomic load finds them as they were between the invocation's last such barrier and now. What an
@@ -103,7 +103,9 @@ export class WeakMemory extends DeviceMemory {
     this.history.memory.at(address, byteSize(type), alignment);
     const bytes = new Uint8Array(byteSize(type));
     write(new DataView(bytes.buffer), 0, type, value);
-    this.#pending.push({ address, bytes, by });
+    for (let at = 0; at < bytes.length; at += alignment) {
+      this.#pending.push({ address: address + BigInt(at), bytes: bytes.slice(at, at + alignment), by });
+    }
   }
 
   override update(address: bigint, type: SpirvType, change: (old: Value) => Value): Value {

@@ -5,6 +5,7 @@ import { recordFault } from "../faults.ts";
 import { T } from "../module.ts";
 import type { RuntimeFunctions } from "./functions.ts";
 import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./memory.ts";
+import { loadShared, storeShared } from "./shared.ts";
 
 /**
  * Accesses to buffers that the host has resolved: a device address, and the offset from which on everything is out of range. The host guarantees that all
@@ -124,7 +125,7 @@ export function bufferStore(functions: RuntimeFunctions, form: BufferAccessForm)
     if (form.added) whole = body.op2(Code.LogicalAnd, T.Bool, whole, fits(body, place, place.offset, form.bytes));
     const store = () =>
       body.choose(T.Void, whole, () => {
-        body.storeAt(type, addressOf(body, place, form, place.offset), value, 4, form.shared);
+        storeValue(functions, body, addressOf(body, place, form, place.offset), value, form);
         return 0;
       }, () => {
         const others = body.parameters.filter((id) => !form.predicated || id !== place.active);
@@ -272,7 +273,7 @@ function loadValue(functions: RuntimeFunctions, body: Body, address: number, for
   const { bytes, shared, float } = form;
   const type = valueType(bytes, float);
   if (bytes >= 4 && !form.composed) {
-    return shared ? body.loadSharedAt(type, address) : body.loadAt(type, address, 4);
+    return shared ? loadShared(functions, body, type, address) : body.loadAt(type, address, 4);
   }
   if (bytes < 4) {
     if (!form.composed && !shared && form.native) {
@@ -284,10 +285,11 @@ function loadValue(functions: RuntimeFunctions, body: Body, address: number, for
     const dword = body.call(id, T.U32, [address]);
     return body.op3(extract, T.U32, dword, module.u32(0), module.u32(bytes * 8));
   }
+  if (shared) return loadShared(functions, body, type, address, true);
   const parts: number[] = [];
   for (let at = 0; at < bytes; at += 4) {
     const dword = at === 0 ? address : body.op2(Code.IAdd, T.U64, address, module.u64(at));
-    parts.push(body.call(unalignedDword(functions, 4, shared), T.U32, [dword]));
+    parts.push(body.call(unalignedDword(functions, 4, false), T.U32, [dword]));
   }
   const whole = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, valueType(bytes, false), parts);
   return float ? body.op1(Code.Bitcast, type, whole) : whole;
@@ -300,8 +302,11 @@ function storeValue(
   value: number,
   { bytes, shared, native, float }: BufferAccessForm,
 ): void {
-  if (bytes >= 4) body.storeAt(valueType(bytes, float), address, value, 4, shared);
-  else if (native) {
+  if (bytes >= 4) {
+    const type = valueType(bytes, float);
+    if (shared) storeShared(functions, body, type, address, value);
+    else body.storeAt(type, address, value, 4);
+  } else if (native) {
     const type = bytes === 1 ? T.U8 : T.U16;
     body.storeAt(type, address, body.op1(Code.UConvert, type, value), bytes, shared);
   } else body.call(narrowStore(functions, bytes), T.Void, [address, value]);

@@ -4,6 +4,7 @@ import { Code, Scope, Semantics } from "../codes.ts";
 import { T } from "../module.ts";
 import { atomicType, writeAtomic } from "./atomic.ts";
 import type { RuntimeFunctions } from "./functions.ts";
+import { loadDword } from "./shared.ts";
 
 /** Loads, stores and atomics at device addresses that are more than one instruction. */
 
@@ -20,10 +21,6 @@ function dwordAround(body: Body, address: number): { dword: number; shift: numbe
   const dword = body.op2(Code.BitwiseAnd, T.U64, address, module.constant64(T.U64, ~3, ~0));
   const byte = body.op2(Code.BitwiseAnd, T.U32, body.op1(Code.UConvert, T.U32, address), module.u32(3));
   return { dword, shift: body.op2(Code.ShiftLeftLogical, T.U32, byte, module.u32(3)) };
-}
-
-function loadDword(body: Body, address: number, shared: boolean): number {
-  return shared ? body.loadSharedAt(T.U32, address) : body.loadAt(T.U32, address, 4);
 }
 
 /**
