@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { MAX_CODE_BYTES, recompileRequest } from "../../driver/compute_dispatch.ts";
+import { recompileRequest } from "../../driver/compute_dispatch.ts";
 import { DriverSink, type LabelWrite } from "../../driver/driver_sink.ts";
 import type { ComputeDispatch, ComputeExecutor } from "../../driver/executor.ts";
-import { AnyAgcError, GuestFaultError, hex, HostError, RefusedError } from "../../errors.ts";
+import { AnyAgcError, GuestFaultError, hex, HostError } from "../../errors.ts";
 import { mapProgram } from "../../guest/map_program.ts";
 import { ArrayAllocator } from "../../guest/memory/allocator.ts";
 import { GuestMemory } from "../../guest/memory/guest_memory.ts";
@@ -15,6 +15,7 @@ import { type DispatchIndirectCommand, QueueExecutor } from "../../pm4/mod.ts";
 import { GENERIC_DEVICE } from "../../recompiler/generic_device.ts";
 import { programWords } from "../../recompiler/recompile.ts";
 import type { RecompileRequest } from "../../recompiler/request.ts";
+import { dispatchedCode } from "../dispatched_code.ts";
 import type { Problems, Tick } from "./kind.ts";
 import { valueThatEnds } from "./waits.ts";
 
@@ -235,13 +236,7 @@ class Recorder implements ComputeExecutor {
     const known = this.found.get(key);
     if (known !== undefined) return void known.dispatches++;
     if (this.found.size === MOST_PROGRAMS) return void (this.tooMany = true);
-    const window = this.program.memory.find((w) => address >= w.base && address < w.base + BigInt(w.bytes));
-    if (window === undefined) {
-      const where = { ...place, guestAddress: address };
-      throw new RefusedError("cli.code-unmapped", "the dispatched program is not in memory", where);
-    }
-    const bytes = Math.min(MAX_CODE_BYTES, Number(window.base + BigInt(window.bytes) - address));
-    const code = new Uint32Array(this.memory.read(address, bytes, 0).slice().buffer);
+    const code = dispatchedCode(this.program, this.memory, address, place);
     const request = recompileRequest(program, code, this.program.target, waveSize, partialThreads, GENERIC_DEVICE);
     const kept = { program, userData: userData.slice(), waveSize, partialThreads, x, y, z, place };
     this.found.set(key, {

@@ -4,7 +4,7 @@
  * @module
  */
 import { AnyAgcError, RefusedError } from "../../errors.ts";
-import { MAX_CODE_BYTES, recompileRequest } from "../../driver/compute_dispatch.ts";
+import { recompileRequest } from "../../driver/compute_dispatch.ts";
 import { DriverSink } from "../../driver/driver_sink.ts";
 import type { ComputeDispatch, ComputeExecutor } from "../../driver/executor.ts";
 import { mapProgram } from "../../guest/map_program.ts";
@@ -17,6 +17,7 @@ import { fusedRequest, fuseShaderHalves, withHalf } from "../../driver/shader_ha
 import { stageProgramOf } from "../../driver/stage_program.ts";
 import { computeProgram, QueueExecutor, Reg, RegisterState } from "../../pm4/mod.ts";
 import type { RecompilerDevice, RecompileRequest } from "../../recompiler/request.ts";
+import { dispatchedCode } from "../dispatched_code.ts";
 
 /** Something that can be recompiled. */
 export interface Candidate {
@@ -153,12 +154,7 @@ class Recorder implements ComputeExecutor {
     if (this.found.has(key)) return;
     const at = `0x${address.toString(16)}`;
     const same = [...this.found.values()].filter(({ name }) => name.split("#")[0] === at).length;
-    const window = this.program.memory.find((w) => address >= w.base && address < w.base + BigInt(w.bytes));
-    if (window === undefined) {
-      throw new RefusedError("cli.code-unmapped", "the dispatched program is not in memory", { guestAddress: address });
-    }
-    const bytes = Math.min(MAX_CODE_BYTES, Number(window.base + BigInt(window.bytes) - address));
-    const code = new Uint32Array(this.memory.read(address, bytes, 0).slice().buffer);
+    const code = dispatchedCode(this.program, this.memory, address);
     this.found.set(key, {
       name: same === 0 ? at : `${at}#${same + 1}`,
       request: (device) => recompileRequest(program, code, this.program.target, waveSize, partialThreads, device),
