@@ -19,7 +19,7 @@ import {
 import { ldsCells } from "./runtime/lds_cells.ts";
 import { type LdsCalls, MANY_ACCESSES, planLdsCalls } from "./lds_calls.ts";
 import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./runtime/memory.ts";
-import { loadShared, storeShared } from "./runtime/shared.ts";
+import { loadDwordsAt, storeDwordsAt } from "./runtime/shared.ts";
 
 /**
  * Guest memory and LDS.
@@ -72,23 +72,9 @@ function load(e: Emitter, i: number): void {
     e.ids[i] = narrowValue(e, address, width, composed, shared);
     return;
   }
-  if (!composed) {
-    const float = wantsFloat(e, i);
-    const type = valueType(bytes, float);
-    e.ids[i] = shared ? loadShared(functions, body, type, address) : body.loadAt(type, address, 4);
-    e.floatForm[i] = float ? 1 : 0;
-    return;
-  }
-  if (shared) {
-    e.ids[i] = loadShared(functions, body, valueType(bytes, false), address, true);
-    return;
-  }
-  const parts: number[] = [];
-  for (let offset = 0; offset < bytes; offset += 4) {
-    const at = offset === 0 ? address : body.op2(Code.IAdd, T.U64, address, e.module.u64(offset));
-    parts.push(body.call(unalignedDword(functions, 4, false), T.U32, [at]));
-  }
-  e.ids[i] = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, ir.type[i] as T, parts);
+  const float = !composed && wantsFloat(e, i);
+  e.ids[i] = loadDwordsAt(functions, body, valueType(bytes, float), address, { shared, composed });
+  e.floatForm[i] = float ? 1 : 0;
 }
 
 /** A load of 1 or 2 bytes, extended. */
@@ -121,8 +107,7 @@ function store(e: Emitter, i: number): void {
   const address = body.select(T.U64, good, device, e.addresses!.sinkArea);
   if (bytes >= 4) {
     const float = e.floatForm[value] !== 0, type = valueType(bytes, float), id = float ? e.ids[value] : e.use(value);
-    if (shared) storeShared(e.functions, body, type, address, id);
-    else body.storeAt(type, address, id, 4);
+    storeDwordsAt(e.functions, body, type, address, id, shared);
   } else if (isNative(e, bytes)) {
     const type = bytes === 1 ? T.U8 : T.U16;
     body.storeAt(type, address, body.op1(Code.UConvert, type, e.use(value)), bytes, shared);

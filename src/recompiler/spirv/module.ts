@@ -11,7 +11,7 @@ const TEXT_GLSL = [0x4c534c47, 0x6474732e, 0x3035342e, 0];
 const PHYSICAL_STORAGE_BUFFER_64 = 5348;
 /**
  * Memory model GLSL450, and not Vulkan: every access is then non-private without a word more, where the Vulkan model needs NonPrivatePointer
- * and scope ids on loads, stores and barriers that matter. A load that must see other workgroups' data is atomic (`Body.loadSharedAt`).
+ * and scope ids on loads, stores and barriers that matter. A load that must see other workgroups' data is atomic (runtime/shared.ts).
  */
 const GLSL450 = 1;
 const GL_COMPUTE = 5;

@@ -5,7 +5,7 @@ import { recordFault } from "../faults.ts";
 import { T } from "../module.ts";
 import type { RuntimeFunctions } from "./functions.ts";
 import { atomicFunction, narrowLoad, narrowStore, unalignedDword, valueType } from "./memory.ts";
-import { loadShared, storeShared } from "./shared.ts";
+import { loadDwordsAt, storeDwordsAt } from "./shared.ts";
 
 /**
  * Accesses to buffers that the host has resolved: a device address, and the offset from which on everything is out of range. The host guarantees that all
@@ -272,27 +272,15 @@ function loadValue(functions: RuntimeFunctions, body: Body, address: number, for
   const { module } = body;
   const { bytes, shared, float } = form;
   const type = valueType(bytes, float);
-  if (bytes >= 4 && !form.composed) {
-    return shared ? loadShared(functions, body, type, address) : body.loadAt(type, address, 4);
+  if (bytes >= 4) return loadDwordsAt(functions, body, type, address, form);
+  if (!form.composed && !shared && form.native) {
+    const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes);
+    return body.op1(form.signed ? Code.SConvert : Code.UConvert, T.U32, narrow);
   }
-  if (bytes < 4) {
-    if (!form.composed && !shared && form.native) {
-      const narrow = body.loadAt(bytes === 1 ? T.U8 : T.U16, address, bytes);
-      return body.op1(form.signed ? Code.SConvert : Code.UConvert, T.U32, narrow);
-    }
-    const id = form.composed ? unalignedDword(functions, bytes, shared) : narrowLoad(functions, shared);
-    const extract = form.signed ? Code.BitFieldSExtract : Code.BitFieldUExtract;
-    const dword = body.call(id, T.U32, [address]);
-    return body.op3(extract, T.U32, dword, module.u32(0), module.u32(bytes * 8));
-  }
-  if (shared) return loadShared(functions, body, type, address, true);
-  const parts: number[] = [];
-  for (let at = 0; at < bytes; at += 4) {
-    const dword = at === 0 ? address : body.op2(Code.IAdd, T.U64, address, module.u64(at));
-    parts.push(body.call(unalignedDword(functions, 4, false), T.U32, [dword]));
-  }
-  const whole = parts.length === 1 ? parts[0] : body.ops(Code.CompositeConstruct, valueType(bytes, false), parts);
-  return float ? body.op1(Code.Bitcast, type, whole) : whole;
+  const id = form.composed ? unalignedDword(functions, bytes, shared) : narrowLoad(functions, shared);
+  const extract = form.signed ? Code.BitFieldSExtract : Code.BitFieldUExtract;
+  const dword = body.call(id, T.U32, [address]);
+  return body.op3(extract, T.U32, dword, module.u32(0), module.u32(bytes * 8));
 }
 
 function storeValue(
@@ -304,8 +292,7 @@ function storeValue(
 ): void {
   if (bytes >= 4) {
     const type = valueType(bytes, float);
-    if (shared) storeShared(functions, body, type, address, value);
-    else body.storeAt(type, address, value, 4);
+    storeDwordsAt(functions, body, type, address, value, shared);
   } else if (native) {
     const type = bytes === 1 ? T.U8 : T.U16;
     body.storeAt(type, address, body.op1(Code.UConvert, type, value), bytes, shared);

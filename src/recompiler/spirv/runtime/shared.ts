@@ -24,47 +24,72 @@ function hasPairs({ module, device }: RuntimeFunctions): boolean {
   return module.atomicLoads && device.bufferInt64Atomics;
 }
 
+/** How a load is done. */
+interface LoadForm {
+  /** It sees what other workgroups do. */
+  readonly shared: boolean;
+  /** The address is a multiple of nothing: dwords are put together from those around them. */
+  readonly composed: boolean;
+}
+
 /**
  * Loads a value of dwords (`type`: U32, F32 or vectors of them).
  *
  * @param address U64, a multiple of 4 unless `composed`
- * @param composed the address is a multiple of nothing
  */
-export function loadShared(
+export function loadDwordsAt(
   functions: RuntimeFunctions,
   body: Body,
   type: T,
   address: number,
-  composed = false,
+  form: LoadForm,
 ): number {
-  const { module } = functions;
-  if (!module.atomicLoads && !composed) return body.loadAt(type, address, 4, true);
+  const { shared, composed } = form;
+  const isAtomic = shared && functions.module.atomicLoads;
+  if (!isAtomic && !composed) return body.loadAt(type, address, 4, shared);
   const dwords = dwordsOf(type), parts: number[] = [];
   while (parts.length < dwords) {
     const at = addressOf(body, address, parts.length);
-    if (dwords - parts.length >= 2 && hasPairs(functions)) {
+    if (shared && hasPairs(functions) && dwords - parts.length >= 2) {
       const pair = body.call(pairLoad(functions, composed), T.V2, [at]);
       parts.push(body.extract(T.U32, pair, 0), body.extract(T.U32, pair, 1));
-    } else {parts.push(
-        composed ? body.call(unalignedDword(functions, 4, true), T.U32, [at]) : loadDword(body, at, true),
-      );}
+    } else parts.push(oneDword(functions, body, at, form));
   }
   const whole = dwords === 1 ? parts[0] : body.ops(Code.CompositeConstruct, (T.V2 + dwords - 2) as T, parts);
   return isFloat(type) ? body.op1(Code.Bitcast, type, whole) : whole;
 }
 
-/** Loads a dword at a multiple of 4. */
-export function loadDword(body: Body, address: number, shared: boolean): number {
-  const { module } = body;
-  if (!shared || !module.atomicLoads) return body.loadAt(T.U32, address, 4, shared);
-  const pointer = body.pointerAt(T.U32, address);
-  return body.ops(Code.AtomicLoad, T.U32, [pointer, module.u32(Scope.Device), module.u32(Semantics.None)]);
+function oneDword(functions: RuntimeFunctions, body: Body, address: number, { shared, composed }: LoadForm): number {
+  return composed
+    ? body.call(unalignedDword(functions, 4, shared), T.U32, [address])
+    : loadDword(body, address, shared);
 }
 
-/** Stores a value of dwords (`type`: U32, F32 or vectors of them) at a multiple of 4. */
-export function storeShared(functions: RuntimeFunctions, body: Body, type: T, address: number, value: number): void {
+/** Loads a dword at a multiple of 4. */
+export function loadDword(body: Body, address: number, shared: boolean): number {
+  return shared && body.module.atomicLoads ? atomicLoad(body, T.U32, address) : body.loadAt(T.U32, address, 4, shared);
+}
+
+function atomicLoad(body: Body, type: T, address: number): number {
+  const { module } = body, pointer = body.pointerAt(type, address);
+  return body.ops(Code.AtomicLoad, type, [pointer, module.u32(Scope.Device), module.u32(Semantics.None)]);
+}
+
+/**
+ * Stores a value of dwords (`type`: U32, F32 or vectors of them) at a multiple of 4.
+ *
+ * @param shared it shows others what this workgroup does
+ */
+export function storeDwordsAt(
+  functions: RuntimeFunctions,
+  body: Body,
+  type: T,
+  address: number,
+  value: number,
+  shared: boolean,
+): void {
   const dwords = dwordsOf(type);
-  if (dwords === 1 || !hasPairs(functions)) return body.storeAt(type, address, value, 4, true);
+  if (!shared || dwords === 1 || !hasPairs(functions)) return body.storeAt(type, address, value, 4, shared);
   const bits = isFloat(type) ? body.op1(Code.Bitcast, (T.V2 + dwords - 2) as T, value) : value;
   for (let k = 0; k < dwords; k += 2) {
     const at = addressOf(body, address, k);
@@ -79,17 +104,13 @@ export function storeShared(functions: RuntimeFunctions, body: Body, type: T, ad
 /** Id of `(address: U64) -> V2`: both dwords at once at a multiple of 8. */
 function pairLoad(functions: RuntimeFunctions, composed: boolean): number {
   return functions.get(`pair${composed ? "c" : ""}`, T.V2, [T.U64], (body) => {
-    const [address] = body.parameters, { module } = body;
-    module.capability(Capability.Int64Atomics);
+    const [address] = body.parameters;
+    body.module.capability(Capability.Int64Atomics);
+    const form = { shared: true, composed };
     body.returnValue(body.choose(T.V2, isPair(body, address), () => {
-      const pointer = body.pointerAt(T.U64, address);
-      const both = body.ops(Code.AtomicLoad, T.U64, [pointer, module.u32(Scope.Device), module.u32(Semantics.None)]);
-      return body.op1(Code.Bitcast, T.V2, both);
+      return body.op1(Code.Bitcast, T.V2, atomicLoad(body, T.U64, address));
     }, () => {
-      const parts = [0, 1].map((k) => {
-        const at = addressOf(body, address, k);
-        return composed ? body.call(unalignedDword(functions, 4, true), T.U32, [at]) : loadDword(body, at, true);
-      });
+      const parts = [0, 1].map((k) => oneDword(functions, body, addressOf(body, address, k), form));
       return body.ops(Code.CompositeConstruct, T.V2, parts);
     }));
   });
